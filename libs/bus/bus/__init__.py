@@ -1,0 +1,1 @@
+"""NATS: connection, streams, publish, ack policy."""

@@ -1,0 +1,1 @@
+"""What every service stands on: settings, logs, traces, health, lifespan, pools, outbox relay."""

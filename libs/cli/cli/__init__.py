@@ -1,0 +1,1 @@
+"""The retinue command: the embedded stack, operations, benchmarks, tools for developers."""

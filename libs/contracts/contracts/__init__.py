@@ -1,0 +1,1 @@
+"""What services say to each other and to browsers: events, chunks, batches, messages."""

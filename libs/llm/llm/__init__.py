@@ -1,0 +1,1 @@
+"""Model calls: one file per wire format, typed events, typed errors, the built-in demo model."""

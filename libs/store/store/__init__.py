@@ -1,0 +1,1 @@
+"""Postgres: models, the door, the outbox, roles, row-level security, migrations."""

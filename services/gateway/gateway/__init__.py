@@ -1,0 +1,1 @@
+"""The HTTP edge: accounts, threads, turns, streams, the web UI."""

@@ -1,0 +1,1 @@
+"""The turn loop: claims turns, calls models and tools, writes the chunk log and the ledger."""

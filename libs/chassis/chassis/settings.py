@@ -1,0 +1,252 @@
+"""The base of every service's settings: typed, with level, unit and provenance.
+
+Names are `RETINUE_*`, or the variable that everybody already uses (`DATABASE_URL`, `OPENAI_API_KEY`). A value that was
+saved in the UI wins over the environment, which wins over the default; `table()` says which one it was. Secrets are
+`SecretStr` and leave this module masked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, cast
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from chassis.errors import Misconfigured
+
+Level = Literal["deployment", "user", "agent", "thread"]
+Source = Literal["default", "environment", "saved"]
+
+PREFIX = "RETINUE_"
+SAMPLES = ("change", "sample", "example", "secret", "password", "dummy", "default", "admin", "test", "xxxx", "0000")
+MASK = "********"
+
+
+def setting(
+    default: Any,
+    description: str,
+    *,
+    level: Level = "deployment",
+    unit: str = "",
+    env: tuple[str, ...] = (),
+    guarded: bool = False,
+    **limits: Any,
+) -> Any:
+    """One setting. `env` replaces the name made from the field; `guarded` secrets must be set and real in production.
+
+    `limits` are pydantic's (`ge`, `le`, `pattern`, …). `unit` is for people: `s`, `bytes`, `connections`.
+    """
+    alias = AliasChoices(*env) if env else None
+    extra: dict[str, Any] = {"level": level, "unit": unit, "guarded": guarded}
+    return Field(default, description=description, validation_alias=alias, json_schema_extra=extra, **limits)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of `retinue config`."""
+
+    name: str
+    env: str
+    level: Level
+    value: Any
+    source: Source
+    unit: str
+    description: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as plain JSON data."""
+        return asdict(self)
+
+
+class ServiceSettings(BaseSettings):
+    """What every service process needs to know. Services add their own fields with `setting(…)`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        hide_input_in_errors=True,
+    )
+    service: ClassVar[str] = "service"
+    _saved: frozenset[str] = PrivateAttr(default=frozenset())
+
+    instance: str = setting("", "name of this process in logs, metrics and `retinue ps`")
+    data_dir: Path | None = setting(None, "folder that holds everything worth a backup")
+    host: str = setting("127.0.0.1", "address that the public door listens on; other than loopback means production")
+    public_url: str | None = setting(None, "address under which people reach this deployment; set means production")
+
+    database_url: SecretStr = setting(
+        SecretStr(""), "Postgres login under row-level security", env=("DATABASE_URL",), guarded=True
+    )
+    database_system_url: SecretStr = setting(
+        SecretStr(""), "second Postgres login, for sweeps, outbox and retention", guarded=True
+    )
+    database_pool: int = setting(10, "open connections per login at most", unit="connections", ge=1, le=500)
+    nats_url: SecretStr = setting(SecretStr(""), "the bus", env=("NATS_URL",), guarded=True)
+
+    health_port: int = setting(
+        0, "loopback port for /healthz, /readyz and /metrics; 0 takes a free one", ge=0, le=65535
+    )
+    metrics_token: SecretStr = setting(SecretStr(""), "bearer token for /metrics; without one it stays shut")
+
+    log_level: Literal["debug", "info", "warning", "error"] = setting("info", "least level that is written")
+    log_format: Literal["json", "text"] = setting("json", "json for machines, text for people")
+
+    connect_deadline: float = setting(
+        60.0, "how long a start waits for Postgres and NATS before it gives up", unit="s", gt=0
+    )
+    stop_grace: float = setting(5.0, "how long a stop may take before what is left is dropped", unit="s", ge=0)
+    readiness_timeout: float = setting(1.0, "how long one readiness check may take", unit="s", gt=0)
+
+    outbox_sweep: float = setting(1.0, "how often the outbox is swept for rows nobody relayed", unit="s", gt=0)
+    outbox_batch: int = setting(200, "rows that one sweep takes at a time", unit="rows", ge=1, le=10_000)
+    outbox_in_flight: int = setting(
+        1000, "rows published at once right after commit; more are left to the sweep", unit="rows", ge=1
+    )
+    outbox_keep: float = setting(3600.0, "how long sent rows are kept for the curious", unit="s", ge=0)
+
+    def __init__(self, **saved: Any) -> None:
+        """Values given here are the saved ones: they win over the environment."""
+        super().__init__(**saved)
+        self._saved = frozenset(saved)
+
+    @classmethod
+    def load(cls, saved: Mapping[str, Any] | None = None) -> Self:
+        """Read and check everything. Raises `Misconfigured` with one line per wrong setting, never its value."""
+        try:
+            settings = cls(**(saved or {}))
+        except ValidationError as wrong:
+            raise Misconfigured("; ".join(_sentences(cls, wrong))) from None
+        settings.refuse_samples()
+        return settings
+
+    @property
+    def process(self) -> str:
+        """Name of this process: the instance the supervisor gave, else the service's name."""
+        return self.instance or self.service
+
+    @property
+    def production(self) -> bool:
+        """Whether strangers may reach this deployment: not bound to loopback, or a public URL is set."""
+        return bool(self.public_url) or not is_loopback(self.host)
+
+    def refuse_samples(self) -> None:
+        """In production, refuse guarded secrets that are missing or look like a sample. Raises `Misconfigured`."""
+        if not self.production:
+            return
+        wrong: list[str] = []
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if not _extra(field)["guarded"] or not isinstance(value, SecretStr):
+                continue
+            if fault := _fault(value.get_secret_value()):
+                wrong.append(f"{env_names(name, field)[0]} {fault}")
+        if wrong:
+            raise Misconfigured(
+                "production mode (a host other than loopback, or RETINUE_PUBLIC_URL) needs real secrets: "
+                + "; ".join(wrong)
+            )
+
+    def source(self, name: str) -> Source:
+        """Where the value of this setting came from."""
+        if name in self._saved:
+            return "saved"
+        names = env_names(name, type(self).model_fields[name])
+        return "environment" if any(os.environ.get(key) for key in names) else "default"
+
+    def table(self) -> list[Row]:
+        """The effective settings, secrets masked, as `retinue config` prints them."""
+        return [self._row(name, field) for name, field in type(self).model_fields.items()]
+
+    def _row(self, name: str, field: FieldInfo) -> Row:
+        extra = _extra(field)
+        return Row(
+            name=name,
+            env=env_names(name, field)[0],
+            level=extra["level"],
+            value=masked(getattr(self, name)),
+            source=self.source(name),
+            unit=extra["unit"],
+            description=field.description or "",
+        )
+
+
+def print_table(cls: type[ServiceSettings]) -> None:
+    """Print the effective table as JSON: what `python -m SERVICE.settings` does, for `retinue config` to collect."""
+    sys.stdout.write(json.dumps([row.as_dict() for row in cls.load().table()]) + "\n")
+
+
+def env_names(name: str, field: FieldInfo) -> list[str]:
+    """The environment variables that can set this field, the preferred one first."""
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return [str(choice) for choice in alias.choices]
+    return [alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this bind address is reachable from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def masked(value: Any) -> Any:
+    """A value fit for a screen: URLs lose their password, other secrets everything, the rest becomes JSON data."""
+    if isinstance(value, SecretStr):
+        plain = value.get_secret_value()
+        if not plain:
+            return ""
+        return re.sub(r"(?<=//)([^:@/]*):[^@]*@", rf"\1:{MASK}@", plain) if "://" in plain else MASK
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [masked(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _extra(field: FieldInfo) -> dict[str, Any]:
+    extra = field.json_schema_extra
+    known = cast("dict[str, Any]", extra) if isinstance(extra, dict) else {}
+    return {"level": "deployment", "unit": "", "guarded": False, **known}
+
+
+def _fault(secret: str) -> str | None:
+    """What is wrong with a secret (or with the password of a URL), in words; `None` when it will do."""
+    if not secret:
+        return "is missing"
+    if "://" in secret:
+        secret = urlsplit(secret).password or ""
+        if not secret:
+            return "has no password"
+    if len(secret) < 16 and any(sample in secret.lower() for sample in SAMPLES):
+        return "is a sample"
+    if len(set(secret)) < 4:
+        return "is a sample"
+    return "is shorter than 12 characters" if len(secret) < 12 else None
+
+
+def _sentences(cls: type[BaseSettings], wrong: ValidationError) -> list[str]:
+    fields = cls.model_fields
+    lines: list[str] = []
+    for error in wrong.errors(include_input=False, include_url=False):
+        name = str(error["loc"][0]) if error["loc"] else cls.__name__
+        shown = env_names(name, fields[name])[0] if name in fields else name
+        lines.append(f"{shown}: {error['msg']}")
+    return lines

@@ -1,1 +1,86 @@
-"""Model calls: one file per wire format, typed events, typed errors, the built-in demo model."""
+"""Model calls: one interface, typed events, typed errors; a file per wire format. Nothing here retries.
+
+One `Models` per process. A call yields *lists* of events, one list per network read, so that the loop that passes
+tokens on runs once per read:
+
+    models = Models(ModelSettings.from_environment(os.environ))
+    model = models.resolve("openai/gpt-5-mini")              # NotConfigured; None means the default
+    request = Request(messages=(System("…"), User("What is 2+2?")), tools=(Tool("calculator", "…", schema),))
+    try:
+        async with model.call(request) as call:              # leaving the block drops the connection
+            async for events in call.stream():
+                for event in events:
+                    match event:
+                        case TextDelta(text): ...
+                        case ReasoningDelta(text): ...
+                        case ToolCallStart(index, provider_call_id, name): ...
+                        case ToolCallDelta(index, arguments): ...
+                        case Served(model, response_id): ...
+                        case Usage(): ...                     # at most once, just before the finish
+                        case Finish(reason): ...              # exactly once, always the last event
+    except ModelError as error:                              # .code .retryable .started .retry_after .text .detail
+        ...                                                  # call.usage: what was reported until then, or None
+    await models.aclose()
+
+The next step's request appends `Assistant(text, calls=(ToolCall(provider_call_id, name, arguments), …))` and one
+`ToolResult(provider_call_id, text)` per call. Cancelling the task that iterates also drops the connection at once.
+In a loop where every microsecond counts, `type(event) is TextDelta` is three times as fast as `match`.
+"""
+
+from .call import Call, Model
+from .connections import Patience
+from .errors import (
+    KeyRefused,
+    ModelBusy,
+    ModelError,
+    ModelUnknown,
+    NotConfigured,
+    RequestRefused,
+    StreamBroken,
+)
+from .events import (
+    Event,
+    Finish,
+    FinishReason,
+    ReasoningDelta,
+    Served,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
+from .models import Models, ModelSettings
+from .requests import Assistant, Message, Request, System, Tool, ToolCall, ToolChoice, ToolResult, User
+
+__all__ = [
+    "Assistant",
+    "Call",
+    "Event",
+    "Finish",
+    "FinishReason",
+    "KeyRefused",
+    "Message",
+    "Model",
+    "ModelBusy",
+    "ModelError",
+    "ModelSettings",
+    "ModelUnknown",
+    "Models",
+    "NotConfigured",
+    "Patience",
+    "ReasoningDelta",
+    "Request",
+    "RequestRefused",
+    "Served",
+    "StreamBroken",
+    "System",
+    "TextDelta",
+    "Tool",
+    "ToolCall",
+    "ToolCallDelta",
+    "ToolCallStart",
+    "ToolChoice",
+    "ToolResult",
+    "Usage",
+    "User",
+]

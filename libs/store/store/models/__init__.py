@@ -1,0 +1,27 @@
+"""The tables, one file per noun; each docstring names the one service that writes it."""
+
+from store.models.accounts import ApiToken, Invite, Session, User
+from store.models.agents import Agent
+from store.models.base import Model
+from store.models.outbox import InboxRow, OutboxRow
+from store.models.threads import Message, MessagePart, Thread
+from store.models.turns import Attempt, LedgerEntry, Runner, ToolCall, Turn
+
+__all__ = [
+    "Agent",
+    "ApiToken",
+    "Attempt",
+    "InboxRow",
+    "Invite",
+    "LedgerEntry",
+    "Message",
+    "MessagePart",
+    "Model",
+    "OutboxRow",
+    "Runner",
+    "Session",
+    "Thread",
+    "ToolCall",
+    "Turn",
+    "User",
+]

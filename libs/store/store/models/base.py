@@ -1,0 +1,20 @@
+"""What all tables share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import DateTime, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase
+
+
+class Model(DeclarativeBase):
+    type_annotation_map = {
+        str: Text,
+        datetime: DateTime(timezone=True),
+        UUID: Uuid,
+        dict[str, Any]: JSONB,
+    }

@@ -1,0 +1,127 @@
+"""The two ways into Postgres: as a user, under row-level security, and as the system, across users.
+
+A session is one transaction: it commits when the block ends and rolls back when the block raises. Never hold one
+while a stream is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+Session = AsyncConnection
+"""A transaction with its user set (or the system's)."""
+
+_SET_USER = text("select set_config('retinue.user', :user, true)")
+
+
+class StoreAway(Exception):
+    """Postgres does not answer, or every pooled connection stayed busy for the pool's time-out."""
+
+
+def driver_url(url: str) -> str:
+    """A plain `postgresql://` address as SQLAlchemy's asyncpg dialect wants it."""
+    return url.replace("postgresql://", "postgresql+asyncpg://", 1).replace("postgres://", "postgresql+asyncpg://", 1)
+
+
+def _dumps(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def make_engine(url: str, name: str, *, pool_size: int, pool_timeout: float, statement_timeout_ms: int) -> AsyncEngine:
+    return create_async_engine(
+        driver_url(url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=pool_timeout,
+        json_serializer=_dumps,
+        json_deserializer=orjson.loads,
+        connect_args={
+            "timeout": 5,
+            "server_settings": {
+                "application_name": name,
+                "jit": "off",  # our statements are short; compiling them costs more than it saves
+                "statement_timeout": str(statement_timeout_ms),
+                "idle_in_transaction_session_timeout": str(statement_timeout_ms),
+            },
+        },
+    )
+
+
+class Store:
+    """The pools of one process: `<svc>` under policies, `<svc>_system` past them.
+
+    `pool_size` connections each; who waits longer than `pool_timeout` seconds for one gets `StoreAway`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        system_url: str,
+        *,
+        name: str = "retinue",
+        pool_size: int = 10,
+        pool_timeout: float = 10,
+        statement_timeout_ms: int = 15_000,
+    ) -> None:
+        options: dict[str, Any] = {
+            "pool_size": pool_size,
+            "pool_timeout": pool_timeout,
+            "statement_timeout_ms": statement_timeout_ms,
+        }
+        self._engine = make_engine(url, name, **options)
+        self._system_engine = make_engine(system_url, f"{name}-system", **options)
+
+    @asynccontextmanager
+    async def session(self, user_id: UUID) -> AsyncIterator[Session]:
+        """A transaction in which only this user's rows exist."""
+        async with _transaction(self._engine) as session:
+            await session.execute(_SET_USER, {"user": str(user_id)})
+            yield session
+
+    @asynccontextmanager
+    async def system(self) -> AsyncIterator[Session]:
+        """A transaction across users; its queries live in `store.system`, kept there by an import rule."""
+        async with _transaction(self._system_engine) as session:
+            yield session
+
+    async def ping(self) -> None:
+        """Raises `StoreAway` unless both logins answer."""
+        for engine in (self._engine, self._system_engine):
+            async with _transaction(engine) as session:
+                await session.execute(text("select 1"))
+
+    async def dispose(self) -> None:
+        await self._engine.dispose()
+        await self._system_engine.dispose()
+
+
+@asynccontextmanager
+async def _transaction(engine: AsyncEngine) -> AsyncIterator[Session]:
+    try:
+        async with engine.begin() as session:
+            yield session
+    except PoolTimeout as busy:
+        raise StoreAway("every database connection is busy") from busy
+    except (OperationalError, InterfaceError) as lost:
+        raise StoreAway("the database does not answer") from lost
+    except DBAPIError as error:
+        if error.connection_invalidated or _is_going_away(error):
+            raise StoreAway("the database does not answer") from error
+        raise
+    except OSError as refused:
+        raise StoreAway("the database does not answer") from refused
+
+
+def _is_going_away(error: DBAPIError) -> bool:
+    """57P01..57P03: the server is shutting down, has crashed, or is starting up (PostgreSQL, appendix A)."""
+    state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
+    return isinstance(state, str) and (state.startswith(("57P0", "08")) or state == "53300")

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Generator
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -64,7 +65,8 @@ class HttpServer:
         if self._task is None:
             self.listener.close()
             return
-        self._server.config.timeout_graceful_shutdown = max(1, round(grace)) if grace > 0 else 0
+        # uvicorn hands this to `wait_for`, so fractions work; exactly 0 would call even an idle server late.
+        self._server.config.timeout_graceful_shutdown = cast("int", max(grace, 0.05))
         self._server.should_exit = True
         await self._task
 

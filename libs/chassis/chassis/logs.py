@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 MASK = "********"
 _DEEPEST = 4
+_INTERNAL = frozenset({"_record", "_from_structlog"})
 _SECRET_KEY = re.compile(
     r"(?i)(password|passwd|secret|credential|authorization|cookie|api_?key|private_?key|_dsn$|^dsn$"
     r"|(?:^|[_.-])token$)"
@@ -85,7 +86,8 @@ def correlation_id() -> str | None:
 def mask_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Processor: mask values under secret-looking keys, and secret-looking text anywhere."""
     for key, value in event.items():
-        event[key] = _masked(key, value, 0)
+        if key not in _INTERNAL:
+            event[key] = _masked(key, value, 0)
     return event
 
 
@@ -120,14 +122,16 @@ def _masked(key: str, value: Any, depth: int) -> Any:
         return f"<{len(cast('bytes', value))} bytes>"
     if isinstance(value, str):
         return MASK if value and _SECRET_KEY.search(key) else _scrubbed(value)
-    if depth >= _DEEPEST:
-        return _scrubbed(str(cast("object", value)))
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (dict, list, tuple)) and depth >= _DEEPEST:
+        return "…"
     if isinstance(value, dict):
         entries = cast("dict[Any, Any]", value).items()
-        return {inner: _masked(str(inner), item, depth + 1) for inner, item in entries}
+        return {str(inner): _masked(str(inner), item, depth + 1) for inner, item in entries}
     if isinstance(value, (list, tuple)):
         return [_masked(key, item, depth + 1) for item in cast("list[Any]", value)]
-    return value
+    return _scrubbed(str(value))
 
 
 def _scrubbed(text: str) -> str:

@@ -1,0 +1,82 @@
+"""Serving inside our own loop: sockets bound, inherited, refused."""
+
+import asyncio
+import os
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route
+
+from chassis import http
+from chassis.errors import Misconfigured
+
+
+def application(gate):
+    async def slow(_request):
+        await gate.wait()
+        return PlainTextResponse("done")
+
+    async def stream(_request):
+        async def endless():
+            yield b"first"
+            await asyncio.Event().wait()
+
+        return StreamingResponse(endless())
+
+    return Starlette(routes=[Route("/slow", slow), Route("/stream", stream)])
+
+
+def test_a_taken_port_is_one_sentence():
+    with http.bind("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Misconfigured, match=f"cannot listen on 127.0.0.1 port {port}: Address already in use"):
+            http.bind("127.0.0.1", port)
+
+
+def test_a_descriptor_that_is_no_socket_is_one_sentence(tmp_path):
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(Misconfigured, match=f"RETINUE_LISTEN_FD={fd} is not a socket"):
+            http.inherited(fd)
+    finally:
+        os.close(fd)
+
+
+async def test_two_servers_share_an_inherited_socket_and_one_may_leave():
+    gate = asyncio.Event()
+    gate.set()
+    listener = http.bind("127.0.0.1", 0)
+    listener.listen()
+    old = http.HttpServer(application(gate), http.inherited(os.dup(listener.fileno())))
+    new = http.HttpServer(application(gate), http.inherited(os.dup(listener.fileno())))
+    await old.start()
+    await new.start()
+    await old.stop(1)
+    async with httpx.AsyncClient() as client:
+        for _ in range(5):
+            assert (await client.get(f"http://127.0.0.1:{new.port}/slow")).text == "done"
+    await new.stop(1)
+    listener.close()
+
+
+async def test_stop_lets_a_request_finish_and_cuts_an_endless_stream():
+    gate = asyncio.Event()
+    server = http.HttpServer(application(gate), http.bind("127.0.0.1", 0))
+    await server.start()
+    base = f"http://127.0.0.1:{server.port}"
+    async with httpx.AsyncClient(timeout=10) as client:
+        async with client.stream("GET", f"{base}/stream") as streaming:
+            body = streaming.aiter_raw()
+            assert await anext(body) == b"first"
+            slow = asyncio.create_task(client.get(f"{base}/slow"))
+            await asyncio.sleep(0.1)
+            stopping = asyncio.create_task(server.stop(1))
+            await asyncio.sleep(0.1)
+            gate.set()
+            assert (await slow).text == "done"
+            with pytest.raises(httpx.RemoteProtocolError):
+                await anext(body)
+            await stopping

@@ -27,9 +27,9 @@ The next step's request appends `Assistant(text, calls=(ToolCall(provider_call_i
 In a loop where every microsecond counts, `type(event) is TextDelta` is three times as fast as `match`.
 """
 
-from .call import Call, Model
-from .connections import Patience
-from .errors import (
+from llm.call import Call, Model
+from llm.connections import Patience
+from llm.errors import (
     KeyRefused,
     ModelBusy,
     ModelError,
@@ -38,7 +38,7 @@ from .errors import (
     RequestRefused,
     StreamBroken,
 )
-from .events import (
+from llm.events import (
     Event,
     Finish,
     FinishReason,
@@ -49,8 +49,8 @@ from .events import (
     ToolCallStart,
     Usage,
 )
-from .models import Models, ModelSettings
-from .requests import Assistant, Message, Request, System, Tool, ToolCall, ToolChoice, ToolResult, User
+from llm.models import Models, ModelSettings
+from llm.requests import Assistant, Message, Request, System, Tool, ToolCall, ToolChoice, ToolResult, User
 
 __all__ = [
     "Assistant",

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from types import TracebackType
 
-from .events import Event, Usage
-from .requests import Request
+from llm.events import Event, Usage
+from llm.requests import Request
 
 
 class Call(ABC):

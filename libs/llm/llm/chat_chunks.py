@@ -9,9 +9,19 @@ from uuid import uuid4
 
 import orjson
 
-from .errors import ModelError, StreamBroken
-from .events import Event, Finish, FinishReason, ReasoningDelta, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
-from .refusals import refusal_in_stream
+from llm.errors import ModelError, StreamBroken
+from llm.events import (
+    Event,
+    Finish,
+    FinishReason,
+    ReasoningDelta,
+    Served,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
+from llm.refusals import refusal_in_stream
 
 DONE = b"[DONE]"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from .requests import Assistant, Message, Request, System, ToolCall, User
+from llm.requests import Assistant, Message, Request, System, ToolCall, User
 
 
 def encode(request: Request, name: str, *, limit_field: str = "max_tokens") -> bytes:

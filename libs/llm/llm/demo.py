@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from .call import Call, Model
-from .events import Event, Finish, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
-from .requests import Request, Tool, ToolResult, User
+from llm.call import Call, Model
+from llm.events import Event, Finish, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
+from llm.requests import Request, Tool, ToolResult, User
 
 MODEL_ID = "demo/tour"
 PACE = 0.03  # seconds between words

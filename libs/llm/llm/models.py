@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from . import demo
-from .call import Model
-from .connections import Connections, Patience
-from .errors import NotConfigured
-from .openai_chat import ChatModel, Endpoint
+from llm import demo
+from llm.call import Model
+from llm.connections import Connections, Patience
+from llm.errors import NotConfigured
+from llm.openai_chat import ChatModel, Endpoint
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_DEFAULT = "gpt-5-mini"

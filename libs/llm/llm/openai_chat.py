@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 import aiohttp
 import orjson
 
-from .call import Call, Model
-from .chat_chunks import ChunkReader
-from .chat_request import encode
-from .connections import Connections, proxy_for
-from .errors import BreakReason, NotConfigured, StreamBroken
-from .events import Event
-from .refusals import not_a_stream, refusal, refusal_in_stream
-from .requests import Request
-from .sse import EventTooLarge, Splitter
+from llm.call import Call, Model
+from llm.chat_chunks import ChunkReader
+from llm.chat_request import encode
+from llm.connections import Connections, proxy_for
+from llm.errors import BreakReason, NotConfigured, StreamBroken
+from llm.events import Event
+from llm.refusals import not_a_stream, refusal, refusal_in_stream
+from llm.requests import Request
+from llm.sse import EventTooLarge, Splitter
 
 EVENT_LIMIT = 8 * 1024 * 1024  # bytes of one event, or of an answer that came in one piece
 REFUSAL_LIMIT = 64 * 1024  # bytes read of an error page

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from .errors import KeyRefused, ModelBusy, ModelError, ModelUnknown, RequestRefused, StreamBroken
+from llm.errors import KeyRefused, ModelBusy, ModelError, ModelUnknown, RequestRefused, StreamBroken
 
 BUSY = frozenset({408, 409, 425, 429})
 CONTEXT_FULL = re.compile(

@@ -1,0 +1,28 @@
+"""Roles, tables, streams: brought to the state that this version needs, before any service starts.
+
+As a process (`python -m cli.up.migration`) it imports first and reads its orders from stdin when the servers are
+ready, so that the two waits overlap and the supervisor stays small.
+"""
+
+import asyncio
+import json
+import sys
+
+from bus.connection import connect
+from bus.streams import ensure_streams
+from cli.up.orders import Orders
+from store.migrate import migrate as migrate_database
+
+
+async def migrate(orders: Orders) -> None:
+    """Bring tables and streams up to date; safe to run again, and by several at once (a lock orders them)."""
+    await migrate_database(orders.superuser_url, orders.passwords)
+    connection = await connect(orders.nats_url, name="migrate")
+    try:
+        await ensure_streams(connection)
+    finally:
+        await connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(migrate(Orders(**json.load(sys.stdin))))

@@ -1,0 +1,41 @@
+"""What the person who started the stack is shown while it starts, runs and stops."""
+
+import json
+import os
+import sys
+import time
+
+
+class Report:
+    """Progress for the terminal (stderr) and, for `--detach`, for the waiting parent (a pipe, JSON lines)."""
+
+    def __init__(self, notify: int | None = None) -> None:
+        self._notify = notify
+        self._begun = time.monotonic()
+
+    def progress(self, sentence: str) -> None:
+        print(f"[{time.monotonic() - self._begun:5.1f} s] {sentence}", file=sys.stderr, flush=True)
+        self._tell({"progress": sentence})
+
+    def ready(self, url: str) -> None:
+        """The one line on stdout that scripts wait for."""
+        print(f"Retinue is ready: {url}", flush=True)
+        self._tell({"ready": url})
+        self._close()
+
+    def failed(self, sentence: str) -> None:
+        self._tell({"failed": sentence})
+        self._close()
+
+    def _tell(self, message: dict[str, str]) -> None:
+        if self._notify is None:
+            return
+        try:
+            os.write(self._notify, json.dumps(message).encode() + b"\n")
+        except BrokenPipeError:  # the parent was interrupted; the stack goes on
+            self._close()
+
+    def _close(self) -> None:
+        if self._notify is not None:
+            os.close(self._notify)
+            self._notify = None

@@ -1,0 +1,188 @@
+"""Starts the stack in order, keeps it alive, and ends it in order."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
+
+from cli.up import logs, services
+from cli.up.account import Account
+from cli.up.child import Child
+from cli.up.control import ControlDoor
+from cli.up.ending import sweep
+from cli.up.folder import DataFolder, stamp_layout
+from cli.up.lifeline import Lifeline
+from cli.up.lock import FolderLock
+from cli.up.orders import orders_for
+from cli.up.private_files import write_private_json
+from cli.up.program import Ground, Program
+from cli.up.refusal import Refused
+from cli.up.report import Report
+from cli.up.services import Service
+from cli.up.settings import UpSettings
+from cli.up.stack import assemble
+from cli.up.verbs import Verbs
+
+SERVER_GRACE_SECONDS = 20.0
+
+
+class Supervisor:
+    """One run of the stack on one data folder; an empty table of services means servers only."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        settings: UpSettings,
+        account: Account | None,
+        report: Report,
+        table: tuple[Service, ...] = services.SERVICES,
+    ) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._account = account
+        self._report = report
+        self._table = table
+        self._children: dict[str, Child] = {}
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._verbs = Verbs(folder, self._children, settings.start_timeout_seconds, self.stop)
+
+    async def run(self) -> None:
+        """From the lock of the folder to the end of the last process; Refused if the stack cannot be started."""
+        async with AsyncExitStack() as undo:
+            lock = FolderLock(self._folder.lock)
+            lock.acquire()
+            undo.callback(lock.release)
+            self._listen_to_signals()
+            stamp_layout(self._folder)
+            self._end_leftovers()
+            stack = assemble(self._folder, self._settings, self._account, self._table)
+            lifeline = Lifeline(self._folder.root, lock.fileno(), self._folder.log("warden"))
+            lifeline.open()
+            undo.push_async_callback(lifeline.close)
+            await self._open_door(undo)
+            self._rotate_logs(undo)
+            undo.push_async_callback(self._stop)
+            self._add_children([*stack.servers, *stack.services], lifeline)
+            if await self._unless_stopped(self._start(stack.ground)):
+                self._verbs.url = stack.url if self._table else None
+                self._report.ready(self._verbs.url or "servers only")
+                await self._stopping.wait()
+
+    def stop(self) -> asyncio.Event:
+        """Asked once: end in order, with grace. Asked again: at once. The event is set when all have ended."""
+        if self._stopping.is_set():
+            self._hurry.set()
+        self._stopping.set()
+        return self._ended
+
+    # Starting
+
+    def _add_children(self, programs: list[Program], lifeline: Lifeline) -> None:
+        for program in programs:
+            self._children[program.name] = Child(program, self._folder, lifeline, self._report)
+
+    async def _start(self, ground: Ground) -> None:
+        for moved in ground.ports.moved:
+            self._report.progress(moved)
+        migration = await self._begin_migration()
+        try:
+            await self._start_all("server")
+            await self._finish_migration(migration, ground)
+        finally:
+            if migration.returncode is None:
+                migration.kill()
+                await migration.wait()
+        await self._start_all("service")
+
+    async def _start_all(self, kind: str) -> None:
+        async with asyncio.TaskGroup() as group:
+            for child in self._of(kind):
+                group.create_task(self._start_one(child))
+
+    async def _start_one(self, child: Child) -> None:
+        begun = time.monotonic()
+        await child.program.prepare()
+        await child.start(self._settings.start_timeout_seconds)
+        self._report.progress(f"{child.program.name} is ready ({time.monotonic() - begun:.1f} s)")
+
+    async def _begin_migration(self) -> asyncio.subprocess.Process:
+        """Started early, because its imports take as long as the servers do; it waits for its orders."""
+        with self._folder.log("migrate").open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "cli.up.migration"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+            )
+
+    async def _finish_migration(self, migration: asyncio.subprocess.Process, ground: Ground) -> None:
+        begun = time.monotonic()
+        await migration.communicate(orders_for(ground).to_json())
+        if migration.returncode != 0:
+            raise Refused(f"The migration failed: the reason is in {self._folder.log('migrate')}.")
+        self._report.progress(f"tables and streams are up to date ({time.monotonic() - begun:.1f} s)")
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Do the work; False if the wish to stop came first."""
+        task = asyncio.create_task(work)
+        stopped = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+            return False
+        try:
+            task.result()
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return True
+
+    # Ending
+
+    async def _stop(self) -> None:
+        await self._stop_all("service", self._settings.grace_seconds)
+        await self._stop_all("server", SERVER_GRACE_SECONDS)
+        self._ended.set()
+        self._report.progress("Retinue has stopped")
+
+    async def _stop_all(self, kind: str, grace: float) -> None:
+        if any(child.pid for child in self._of(kind)):
+            self._report.progress(f"stopping {kind}s")
+        await asyncio.gather(*(child.stop(grace, self._hurry) for child in self._of(kind)))
+
+    def _end_leftovers(self) -> None:
+        """A state file without a supervisor: the last run was killed, and perhaps its warden with it."""
+        if not self._folder.state.exists():
+            return
+        for pid in sweep(self._folder.root):
+            self._report.progress(f"ended process {pid}, left over from a run that was killed")
+
+    # Being asked
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.stop)
+
+    async def _open_door(self, undo: AsyncExitStack) -> None:
+        door = ControlDoor(self._folder, self._verbs.answer)
+        await door.open()
+        undo.callback(door.close)
+        write_private_json(self._folder.state, {"pid": os.getpid(), "socket": str(door.path)})
+        undo.callback(self._folder.state.unlink, missing_ok=True)
+
+    def _rotate_logs(self, undo: AsyncExitStack) -> None:
+        size, keep = self._settings.log_max_mb << 20, self._settings.log_keep
+        undo.callback(asyncio.create_task(logs.rotate_for_ever(self._folder.logs, size, keep)).cancel)
+
+    def _of(self, kind: str) -> list[Child]:
+        return [child for child in self._children.values() if child.program.kind == kind]

@@ -1,0 +1,1 @@
+"""Queries by noun, always as a user; nobody else writes select()."""

@@ -46,9 +46,7 @@ STREAMS = (
     StreamSpec("LOG", ("log.*",), "limits", "old", max_age=86400, max_bytes=2 * GIB),
 )
 
-CONSUMERS = (
-    ConsumerSpec("TURN", TURN_CONSUMER, TURN_REQUESTED, ack_wait=5, max_ack_pending=10_000, max_deliver=20),
-)
+CONSUMERS = (ConsumerSpec("TURN", TURN_CONSUMER, TURN_REQUESTED, ack_wait=5, max_ack_pending=10_000, max_deliver=20),)
 
 
 def log_subject(turn_id: UUID) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
@@ -48,7 +48,8 @@ async def migrate(superuser_url: str, passwords: Mapping[str, str]) -> None:
     `passwords` holds one for every name in `ROLES` (KeyError otherwise); letters, digits, `-` and `_` only
     (ValueError otherwise).
     """
-    admin = await asyncpg.connect(superuser_url, timeout=10)
+    connect: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped
+    admin: Any = await connect(superuser_url, timeout=10)
     try:
         await admin.execute("select pg_advisory_lock($1)", LOCK)
         await _make_roles(admin, passwords)
@@ -58,7 +59,7 @@ async def migrate(superuser_url: str, passwords: Mapping[str, str]) -> None:
         await admin.close()  # ends the session, and with it the lock
 
 
-async def _make_roles(admin: asyncpg.Connection[Any], passwords: Mapping[str, str]) -> None:
+async def _make_roles(admin: Any, passwords: Mapping[str, str]) -> None:
     for role, attributes in ROLES.items():
         password = passwords[role]
         if not re.fullmatch(r"[A-Za-z0-9_-]+", password):
@@ -69,7 +70,7 @@ async def _make_roles(admin: asyncpg.Connection[Any], passwords: Mapping[str, st
         await admin.execute(f"{verb} role {role} login nosuperuser {attributes} password '{password}'")
 
 
-async def _make_database(admin: asyncpg.Connection[Any]) -> None:
+async def _make_database(admin: Any) -> None:
     if not await admin.fetchval("select true from pg_database where datname = $1", DATABASE):
         await admin.execute(f"create database {DATABASE} owner {OWNER} encoding 'UTF8' template template0")
     await admin.execute(f"revoke all on database {DATABASE} from public")

@@ -6,7 +6,7 @@ while a stream is open.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -81,14 +81,14 @@ class Store:
         self._system_engine = make_engine(system_url, f"{name}-system", **options)
 
     @asynccontextmanager
-    async def session(self, user_id: UUID) -> AsyncIterator[Session]:
+    async def session(self, user_id: UUID) -> AsyncGenerator[Session]:
         """A transaction in which only this user's rows exist."""
         async with _transaction(self._engine) as session:
             await session.execute(_SET_USER, {"user": str(user_id)})
             yield session
 
     @asynccontextmanager
-    async def system(self) -> AsyncIterator[Session]:
+    async def system(self) -> AsyncGenerator[Session]:
         """A transaction across users; its queries live in `store.system`, kept there by an import rule."""
         async with _transaction(self._system_engine) as session:
             yield session
@@ -105,7 +105,7 @@ class Store:
 
 
 @asynccontextmanager
-async def _transaction(engine: AsyncEngine) -> AsyncIterator[Session]:
+async def _transaction(engine: AsyncEngine) -> AsyncGenerator[Session]:
     try:
         async with engine.begin() as session:
             yield session

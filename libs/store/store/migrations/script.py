@@ -12,4 +12,8 @@ def run(sql: str) -> None:
     bind = op.get_bind()
     bind.exec_driver_sql("set local lock_timeout = '5s'")  # rather fail than queue behind a long transaction
     connection: Any = bind.connection.dbapi_connection
-    connection.run_async(lambda driver: driver.execute(sql))
+
+    async def execute(driver: Any) -> None:
+        await driver.execute(sql)
+
+    connection.run_async(execute)

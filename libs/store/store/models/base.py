@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from sqlalchemy import DateTime, Text, Uuid
@@ -12,7 +12,7 @@ from sqlalchemy.orm import DeclarativeBase
 
 
 class Model(DeclarativeBase):
-    type_annotation_map = {
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
         str: Text,
         datetime: DateTime(timezone=True),
         UUID: Uuid,

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ForeignKey
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import Mapped, mapped_column
 
 from store.models.base import Model
@@ -53,6 +54,6 @@ class MessagePart(Model):
     ordinal: Mapped[int] = mapped_column(primary_key=True)
     step: Mapped[int]
     kind: Mapped[str]
-    data: Mapped[dict[str, Any]]
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
     """The part as the AI SDK shapes it; of a tool call only what never changes, the rest is its `tool_calls` row."""
     call_id: Mapped[UUID | None] = mapped_column(ForeignKey("tool_calls.id", ondelete="CASCADE"))

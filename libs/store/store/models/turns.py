@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, ForeignKey, LargeBinary
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import Mapped, mapped_column
 
 from store.models.base import Model
@@ -64,8 +64,8 @@ class ToolCall(Model):
     provider_call_id: Mapped[str]
     state: Mapped[str]
     """asked, started, done."""
-    input: Mapped[Any] = mapped_column(JSONB)
-    output: Mapped[Any | None] = mapped_column(JSONB)
+    input: Mapped[Any] = mapped_column(JSON)
+    output: Mapped[Any | None] = mapped_column(JSON)
     error_text: Mapped[str | None]
     epoch: Mapped[int]
     is_idempotent: Mapped[bool]

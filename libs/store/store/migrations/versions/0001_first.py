@@ -136,8 +136,8 @@ create table tool_calls (
     name text not null,
     provider_call_id text not null,
     state text not null default 'asked' check (state in ('asked', 'started', 'done')),
-    input jsonb not null,
-    output jsonb,
+    input json not null,
+    output json,
     error_text text,
     epoch integer not null,
     is_idempotent boolean not null,
@@ -150,7 +150,7 @@ create table message_parts (
     ordinal integer not null,
     step integer not null default 0,
     kind text not null,
-    data jsonb not null,
+    data json not null,  -- json, not jsonb: what was streamed comes back to the letter
     call_id uuid references tool_calls(id) on delete cascade,
     primary key (message_id, ordinal)
 );

@@ -1,0 +1,56 @@
+"""The life of a turn, each act one transaction: the door, promotion, claim, commit points, stop, the end."""
+
+from store.turns.claim import Claim, claim
+from store.turns.commits import (
+    AttemptResult,
+    CallRow,
+    Ending,
+    PartRow,
+    commit_model_call,
+    end,
+    finish_call,
+    open_attempt,
+    raise_epoch,
+    settle_attempt,
+    start_call,
+)
+from store.turns.door import Accepted, Busy, Stopped, Wish, accept, stop
+from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing, TurnLost
+from store.turns.parts import fixed_of, is_tool, stored_parts
+from store.turns.promotion import Limits
+from store.turns.state import TurnState, current, state
+
+__all__ = [
+    "Accepted",
+    "AttemptResult",
+    "Busy",
+    "CallRow",
+    "Claim",
+    "Ending",
+    "KeyReused",
+    "Limits",
+    "MessageExists",
+    "PartRow",
+    "QueueFull",
+    "Stopped",
+    "ThreadBusy",
+    "ThreadMissing",
+    "TurnLost",
+    "TurnState",
+    "Wish",
+    "accept",
+    "claim",
+    "commit_model_call",
+    "current",
+    "end",
+    "finish_call",
+    "fixed_of",
+    "is_tool",
+    "open_attempt",
+    "raise_epoch",
+    "settle_attempt",
+    "start_call",
+    "state",
+    "stop",
+    "stored_parts",
+]

@@ -1,0 +1,341 @@
+"""The commit points of a turn: what a runner writes while it holds one.
+
+Every commit begins with an update of the turn's row, conditional on `epoch = mine and status = 'running'`, which
+locks it; the rest follows in the same transaction. (a), (c) and the end name the last batch that they cover.
+
+A commit whose reply was lost may be tried again as it is: the row says whether it took, so that a database that
+went away for a moment costs neither a turn nor a second tool call (ADR 0003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, text
+from sqlalchemy.dialects.postgresql import JSON, JSONB
+from sqlalchemy.sql.expression import bindparam
+
+from contracts.batches import BatchId
+from contracts.turns import TurnCompleted, TurnStatus
+from store import outbox
+from store.models import MessagePart, ToolCall
+from store.outbox import OutboxMessage, of_batch, of_event
+from store.store import Session
+from store.turns.claim import Claim
+from store.turns.closing import WRITE_LEDGER
+from store.turns.errors import TurnLost
+from store.turns.promotion import Limits, promote
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A part to append; `data` of a tool call holds only what never changes."""
+
+    ordinal: int
+    step: int
+    kind: str
+    data: dict[str, Any]
+    call_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A tool call that the model asked for."""
+
+    id: UUID
+    step: int
+    name: str
+    provider_call_id: str
+    input: Any
+    is_idempotent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """How one model call went. Tokens are the provider's own, or estimated and marked so; unknown ones are none."""
+
+    id: UUID
+    state: str
+    outcome: str
+    model_served: str | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    is_estimated: bool = False
+    first_token_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The last words of the holder: what is still to be stored, and the ready bytes of the end batch."""
+
+    status: TurnStatus
+    ended_by: str
+    commit: BatchId
+    end_batch: bytes
+    parts: Sequence[PartRow] = ()
+    closed_calls: Sequence[tuple[UUID, str]] = ()
+    """Calls that will not end, each with what is said of it."""
+    attempt: AttemptResult | None = None
+    error: dict[str, Any] | None = None
+    preview: str | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+_HOLD = text("""
+    update turns t set commit_epoch = :commit_epoch, commit_number = :commit_number, steps = :steps
+    from (select id, commit_epoch, commit_number from turns where id = :turn for no key update) before
+    where t.id = before.id and t.epoch = :epoch and t.status = 'running'
+    returning before.commit_epoch, before.commit_number
+""")
+
+_TOUCH = text("""
+    update turns set runner_id = runner_id where id = :turn and epoch = :epoch and status = 'running' returning id
+""")
+
+_OPEN_ATTEMPT = text("""
+    insert into attempts (id, turn_id, epoch, step, number, model_asked)
+    values (:id, :turn, :epoch, :step, :number, :model)
+    on conflict (id) do nothing
+""")
+
+_SETTLE_OLDER = text("""
+    update attempts set state = 'interrupted', ended_at = clock_timestamp(), is_estimated = true,
+        outcome = coalesce(outcome, 'interrupted'), reserved_micros = 0
+    where turn_id = :turn and epoch < :epoch and state = 'open'
+""")
+
+_SETTLE = text("""
+    update attempts set state = :state, outcome = :outcome, model_served = :model_served,
+        input_tokens = :input_tokens, cached_tokens = :cached_tokens, output_tokens = :output_tokens,
+        reasoning_tokens = :reasoning_tokens, is_estimated = :is_estimated, first_token_ms = :first_token_ms,
+        ended_at = clock_timestamp(), reserved_micros = 0
+    where id = :id and state = 'open'
+""")
+
+_START_CALL = text("""
+    with mine as (
+        update turns set runner_id = runner_id
+        where id = :turn and epoch = :epoch and status = 'running' and stop_requested_at is null returning id)
+    update tool_calls c set state = 'started', started_at = clock_timestamp(), epoch = :epoch
+    from mine where c.id = :call and c.turn_id = mine.id
+        and (c.state = 'asked' or (c.state = 'started' and c.epoch = :epoch))
+    returning c.id
+""")
+
+_MINE = text("select stop_requested_at from turns where id = :turn and epoch = :epoch and status = 'running'")
+
+_FINISH_CALL = text("""
+    update tool_calls set state = 'done', output = :output, error_text = :error_text, done_at = clock_timestamp()
+    where id = :call and state <> 'done'
+""").bindparams(bindparam("output", type_=JSON(none_as_null=True)))
+
+_RAISE_EPOCH = text("""
+    update turns set epoch = epoch + 1 where id = :turn and epoch = :epoch and status = 'running' returning epoch
+""")
+
+_LOCK_THREAD = text("select id from threads where id = :thread for no key update")
+
+_END = text("""
+    update turns set status = :status, commit_epoch = :commit_epoch, commit_number = :commit_number,
+        ended_at = clock_timestamp(), ended_by = :ended_by, error = :error
+    where id = :turn and epoch = :epoch and status = 'running'
+    returning id
+""").bindparams(bindparam("error", type_=JSONB(none_as_null=True)))
+
+_ENDED_SO = text("""
+    select id from turns where id = :turn and epoch = :epoch and status = :status
+        and commit_epoch = :commit_epoch and commit_number = :commit_number
+""")
+
+_PREVIEW = text("""
+    update threads set preview = coalesce(:preview, preview), touched_at = clock_timestamp() where id = :thread
+""")
+
+
+async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step: int, number: int, model: str) -> None:
+    """(o) The attempt's row, before the model is called. Raises `TurnLost`."""
+    await _touch(session, held)
+    await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": held.epoch})
+    await session.execute(
+        _OPEN_ATTEMPT,
+        {
+            "id": attempt_id,
+            "turn": held.turn_id,
+            "epoch": held.epoch,
+            "step": step,
+            "number": number,
+            "model": model,
+        },
+    )
+
+
+async def settle_attempt(session: Session, held: Claim, result: AttemptResult) -> None:
+    """A model call failed before its first token and will be tried again. Raises `TurnLost`."""
+    await _touch(session, held)
+    await _settle(session, result)
+
+
+async def commit_model_call(
+    session: Session,
+    held: Claim,
+    commit: BatchId,
+    *,
+    steps: int,
+    parts: Sequence[PartRow],
+    calls: Sequence[CallRow],
+    attempt: AttemptResult,
+) -> None:
+    """(a) The model call has ended: its parts, the calls as asked, its usage, the batch number. Raises `TurnLost`."""
+    if await _hold(session, held, commit, steps):
+        return
+    if calls:
+        await session.execute(
+            insert(ToolCall),
+            [
+                {
+                    "id": call.id,
+                    "turn_id": held.turn_id,
+                    "step": call.step,
+                    "name": call.name,
+                    "provider_call_id": call.provider_call_id,
+                    "state": "asked",
+                    "input": call.input,
+                    "epoch": held.epoch,
+                    "is_idempotent": call.is_idempotent,
+                }
+                for call in calls
+            ],
+        )
+    await _append(session, held, parts)
+    await _settle(session, attempt)
+
+
+async def start_call(session: Session, held: Claim, call_id: UUID) -> bool:
+    """(b) Before a tool that is not idempotent starts; False if a stop was committed first. Raises `TurnLost`."""
+    named = {"turn": held.turn_id, "epoch": held.epoch, "call": call_id}
+    if (await session.execute(_START_CALL, named)).one_or_none() is not None:
+        return True
+    mine = (await session.execute(_MINE, named)).one_or_none()
+    if mine is None or mine.stop_requested_at is None:
+        raise TurnLost
+    return False
+
+
+async def finish_call(
+    session: Session, held: Claim, commit: BatchId, *, steps: int, call_id: UUID, output: Any, error_text: str | None
+) -> None:
+    """(c) A tool has ended; its result is in the log up to `commit`. Raises `TurnLost`."""
+    if await _hold(session, held, commit, steps):
+        return
+    await session.execute(_FINISH_CALL, {"call": call_id, "output": output, "error_text": error_text})
+
+
+async def raise_epoch(session: Session, held: Claim) -> int:
+    """A provider's stream broke after its first token: the holder supersedes its own text. Raises `TurnLost`."""
+    row = (await session.execute(_RAISE_EPOCH, {"turn": held.turn_id, "epoch": held.epoch})).one_or_none()
+    if row is None:
+        raise TurnLost
+    await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": row.epoch})
+    return row.epoch
+
+
+async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessage]:
+    """The end, in one transaction; returns what the relay should publish. Raises `TurnLost`."""
+    await session.execute(_LOCK_THREAD, {"thread": held.thread_id})  # before the turn's row: the door's lock order
+    parameters = {
+        "turn": held.turn_id,
+        "epoch": held.epoch,
+        "status": ending.status.value,
+        "commit_epoch": ending.commit.epoch,
+        "commit_number": ending.commit.number,
+        "ended_by": ending.ended_by,
+        "error": ending.error,
+    }
+    if (await session.execute(_END, parameters)).one_or_none() is None:
+        if (await session.execute(_ENDED_SO, parameters)).one_or_none() is None:
+            raise TurnLost
+        return []
+    await _append(session, held, ending.parts)
+    for call_id, text_of_result in ending.closed_calls:
+        await session.execute(_FINISH_CALL, {"call": call_id, "output": None, "error_text": text_of_result})
+    if ending.attempt is not None:
+        await _settle(session, ending.attempt)
+    await session.execute(WRITE_LEDGER, {"turn": held.turn_id})
+    await session.execute(_PREVIEW, {"thread": held.thread_id, "preview": ending.preview})
+    fact = TurnCompleted(
+        user_id=held.user_id,
+        turn_id=held.turn_id,
+        thread_id=held.thread_id,
+        status=ending.status,
+        ended_by=ending.ended_by,
+    )
+    messages = [of_batch(held.turn_id, ending.end_batch), of_event(fact, held.traceparent)]
+    messages += (await promote(session, held.user_id, held.thread_id, ending.limits)).values()
+    await outbox.write(session, messages)
+    return messages
+
+
+async def _hold(session: Session, held: Claim, commit: BatchId, steps: int) -> bool:
+    """Locks the row and names the batch; True if an earlier try of this very commit already took."""
+    row = (
+        await session.execute(
+            _HOLD,
+            {
+                "turn": held.turn_id,
+                "epoch": held.epoch,
+                "commit_epoch": commit.epoch,
+                "commit_number": commit.number,
+                "steps": steps,
+            },
+        )
+    ).one_or_none()
+    if row is None:
+        raise TurnLost
+    return BatchId(row.commit_epoch, row.commit_number) == commit
+
+
+async def _touch(session: Session, held: Claim) -> None:
+    named = {"turn": held.turn_id, "epoch": held.epoch}
+    if (await session.execute(_TOUCH, named)).one_or_none() is None:
+        raise TurnLost
+
+
+async def _append(session: Session, held: Claim, parts: Sequence[PartRow]) -> None:
+    if parts:
+        await session.execute(
+            insert(MessagePart),
+            [
+                {
+                    "message_id": held.message_id,
+                    "ordinal": part.ordinal,
+                    "step": part.step,
+                    "kind": part.kind,
+                    "data": part.data,
+                    "call_id": part.call_id,
+                }
+                for part in parts
+            ],
+        )
+
+
+async def _settle(session: Session, result: AttemptResult) -> None:
+    await session.execute(
+        _SETTLE,
+        {
+            "id": result.id,
+            "state": result.state,
+            "outcome": result.outcome,
+            "model_served": result.model_served,
+            "input_tokens": result.input_tokens,
+            "cached_tokens": result.cached_tokens,
+            "output_tokens": result.output_tokens,
+            "reasoning_tokens": result.reasoning_tokens,
+            "is_estimated": result.is_estimated,
+            "first_token_ms": result.first_token_ms,
+        },
+    )

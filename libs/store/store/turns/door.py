@@ -1,0 +1,234 @@
+"""The one door: whoever wants an answer (browser, Telegram, clock) comes through `accept`.
+
+One transaction locks the thread, stores the message, inserts the turn, promotes, and writes the wake-up to the
+outbox. Only then is anything answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+import orjson
+from sqlalchemy import insert, text
+from sqlalchemy.exc import IntegrityError
+
+from contracts.ids import uuid7
+from contracts.turns import TurnStatus
+from store import outbox
+from store.models import MessagePart
+from store.outbox import OutboxMessage
+from store.store import Session
+from store.turns.closing import close_turn
+from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing
+from store.turns.promotion import Limits, promote
+
+Busy = Literal["replace", "queue", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A message and what should happen to it."""
+
+    user_id: UUID
+    thread_id: UUID
+    parts: list[dict[str, Any]]
+    """The user message's parts, in the AI SDK's shapes."""
+    turn_id: UUID = field(default_factory=uuid7)
+    """Made by the caller, so that it can listen to the log before anything is written to it."""
+    client_message_id: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    busy: Busy = "replace"
+    channel: str = "web"
+    idempotency_key: str | None = None
+    request_hash: bytes | None = None
+    traceparent: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    turn_id: UUID
+    thread_id: UUID
+    message_id: UUID
+    """The message that the turn will write."""
+    status: TurnStatus
+    is_new: bool
+    """False if the idempotency key named an earlier turn, which this is."""
+    stop: UUID | None = None
+    """A running turn that was asked to stop: say so on `ctl.stop.<turn>` after the commit."""
+    outbox: list[OutboxMessage] = field(default_factory=list[OutboxMessage])
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    turn_id: UUID | None
+    """The turn that was asked to stop; none if nothing was unfinished."""
+    signal: bool = False
+    """It is running: say so on `ctl.stop.<turn>` after the commit."""
+    outbox: list[OutboxMessage] = field(default_factory=list[OutboxMessage])
+
+
+_LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread for no key update")
+
+_BY_KEY = text("""
+    select id, thread_id, message_id, status, request_hash from turns
+    where user_id = :user and idempotency_key = :key and accepted_at > clock_timestamp() - interval '24 hours'
+""")
+
+_EXPIRE_KEY = text("""
+    update turns set idempotency_key = null
+    where user_id = :user and idempotency_key = :key and accepted_at <= clock_timestamp() - interval '24 hours'
+""")
+
+_UNFINISHED = text("""
+    select id, status, busy from turns
+    where thread_id = :thread and status in ('waiting', 'queued', 'running') order by accepted_at, id
+    for no key update  -- so that no runner claims or commits between the look and what follows from it
+""")
+
+_INSERT_MESSAGES = text("""
+    insert into messages (id, thread_id, ordinal, role, client_id, data)
+    select m.id, :thread, n.next + m.place, m.role, m.client_id, cast(m.data as jsonb)
+    from (select coalesce(max(ordinal), -1) + 1 as next from messages where thread_id = :thread) n,
+         (values (cast(:question as uuid), 0, 'user', cast(:client_id as text), cast(:data as text)),
+                 (cast(:answer as uuid), 1, 'assistant', null, '{}')) m(id, place, role, client_id, data)
+""")
+
+_INSERT_TURN = text("""
+    insert into turns (id, user_id, thread_id, agent_id, message_id, question_id, channel, busy, idempotency_key,
+        request_hash, traceparent, model)
+    values (:turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model)
+""")
+
+_TOUCH = text("update threads set touched_at = clock_timestamp(), archived_at = null where id = :thread")
+
+_ASK_TO_STOP = text("""
+    update turns set stop_requested_at = clock_timestamp()
+    where id = :turn and status = 'running' and stop_requested_at is null
+""")
+
+
+async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
+    """Accepts a message: after the commit it is answered or visibly failed, whichever process dies.
+
+    Raises `ThreadMissing`, `ThreadBusy`, `QueueFull`, `KeyReused` or `MessageExists`; nothing is stored then.
+    """
+    thread = (await session.execute(_LOCK_THREAD, {"thread": wish.thread_id})).one_or_none()
+    if thread is None:
+        raise ThreadMissing
+    if earlier := await _earlier(session, wish):
+        return earlier
+    messages, stopping = await _make_way(session, wish, limits)
+    answer_id = await _insert(session, wish, thread.agent_id)
+    queued = await promote(session, wish.user_id, wish.thread_id, limits)
+    messages += queued.values()
+    await outbox.write(session, messages)
+    status = TurnStatus.QUEUED if wish.turn_id in queued else TurnStatus.WAITING
+    return Accepted(wish.turn_id, wish.thread_id, answer_id, status, True, stopping, messages)
+
+
+async def _earlier(session: Session, wish: Wish) -> Accepted | None:
+    if wish.idempotency_key is None:
+        return None
+    named = {"user": wish.user_id, "key": wish.idempotency_key}
+    row = (await session.execute(_BY_KEY, named)).one_or_none()
+    if row is None:
+        await session.execute(_EXPIRE_KEY, named)
+        return None
+    if row.request_hash != wish.request_hash:
+        raise KeyReused
+    return Accepted(row.id, row.thread_id, row.message_id, TurnStatus(row.status), False)
+
+
+async def _make_way(session: Session, wish: Wish, limits: Limits) -> tuple[list[OutboxMessage], UUID | None]:
+    """Applies the busy policy to what is unfinished; returns outbox messages and the running turn asked to stop."""
+    unfinished = (await session.execute(_UNFINISHED, {"thread": wish.thread_id})).all()
+    if not unfinished:
+        return [], None
+    if wish.busy == "reject":
+        raise ThreadBusy
+    if wish.busy == "queue":
+        waiting = sum(row.status == TurnStatus.WAITING for row in unfinished)
+        if waiting >= limits.waiting_per_thread:
+            raise QueueFull(limits.waiting_per_thread)
+        return [], None
+    messages: list[OutboxMessage] = []
+    stopping: UUID | None = None
+    for row in unfinished:
+        if row.status == TurnStatus.RUNNING:
+            await session.execute(_ASK_TO_STOP, {"turn": row.id})
+            stopping = row.id
+        elif row.status == TurnStatus.QUEUED or row.busy == "replace":
+            messages += await close_turn(session, row.id, TurnStatus(row.status), TurnStatus.STOPPED, "replaced")
+    return messages, stopping
+
+
+async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
+    question_id, answer_id = uuid7(), uuid7()
+    try:
+        async with session.begin_nested():
+            await session.execute(
+                _INSERT_MESSAGES,
+                {
+                    "thread": wish.thread_id,
+                    "question": question_id,
+                    "answer": answer_id,
+                    "client_id": wish.client_message_id,
+                    "data": orjson.dumps(wish.metadata).decode(),
+                },
+            )
+            await session.execute(
+                _INSERT_TURN,
+                {
+                    "turn": wish.turn_id,
+                    "user": wish.user_id,
+                    "thread": wish.thread_id,
+                    "agent": agent_id,
+                    "answer": answer_id,
+                    "question": question_id,
+                    "channel": wish.channel,
+                    "busy": wish.busy,
+                    "key": wish.idempotency_key,
+                    "hash": wish.request_hash,
+                    "traceparent": wish.traceparent,
+                    "model": wish.model,
+                },
+            )
+    except IntegrityError as clash:
+        if "turns_key" in str(clash.orig):
+            raise KeyReused from clash  # the same key came through another thread at the same moment
+        if "messages_thread_id_client_id" in str(clash.orig):
+            raise MessageExists from clash
+        raise
+    rows = [
+        {"message_id": question_id, "ordinal": n, "step": 0, "kind": part["type"], "data": part}
+        for n, part in enumerate(wish.parts)
+    ]
+    await session.execute(insert(MessagePart), rows)
+    await session.execute(_TOUCH, {"thread": wish.thread_id})
+    return answer_id
+
+
+async def stop(session: Session, thread_id: UUID, turn_id: UUID | None, limits: Limits) -> Stopped:
+    """Asks the thread's active turn (or the named one) to stop. Idempotent: a turn that has ended is left alone.
+
+    A turn that no runner holds yet ends here; a running one is marked, and its holder acts. Raises `ThreadMissing`.
+    """
+    thread = (await session.execute(_LOCK_THREAD, {"thread": thread_id})).one_or_none()
+    if thread is None:
+        raise ThreadMissing
+    unfinished = (await session.execute(_UNFINISHED, {"thread": thread_id})).all()
+    named = [row for row in unfinished if turn_id in (None, row.id)]
+    named.sort(key=lambda row: row.status == TurnStatus.WAITING)
+    if not named:
+        return Stopped(None)
+    row = named[0]
+    if row.status == TurnStatus.RUNNING:
+        await session.execute(_ASK_TO_STOP, {"turn": row.id})
+        return Stopped(row.id, signal=True)
+    messages = await close_turn(session, row.id, TurnStatus(row.status), TurnStatus.STOPPED, "user")
+    messages += (await promote(session, thread.user_id, thread_id, limits)).values()
+    await outbox.write(session, messages)
+    return Stopped(row.id, outbox=messages)

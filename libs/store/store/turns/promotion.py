@@ -1,0 +1,87 @@
+"""Promotion: which waiting turns may run now.
+
+Only `queued` turns are on the bus, so nobody's thousand turns delay another's first. Lock order: thread row, then an
+advisory lock of the user; turns of *other* threads only if their thread row can be locked at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+
+from contracts.turns import TurnRequested
+from store.outbox import OutboxMessage, of_event
+from store.store import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many turns may be queued or running at once."""
+
+    per_user: int = 4
+    total: int = 0
+    """For the deployment; 0 means the slots of the runners that are alive. Soft."""
+    waiting_per_thread: int = 10
+
+
+_LOCK_USER = text("select pg_advisory_xact_lock(hashtextextended('promote:' || :user, 0))")
+
+_ROOM = text("""
+    select :per_user - count(*) filter (where parent_turn_id is null) as mine,
+           (select case when :total > 0 then :total - c.active
+                        when c.slots > 0 then c.slots - c.active
+                        else :per_user end  -- no runner is up yet: do not hold back what will run first
+            from retinue_capacity() c) as deployment
+    from turns where user_id = :user and status in ('queued', 'running')
+""")
+
+_QUEUE_OWN = text("""
+    update turns set status = 'queued', queued_at = clock_timestamp()
+    where id = (
+        select id from turns w
+        where thread_id = :thread and status = 'waiting' and not exists (
+            select from turns a where a.thread_id = w.thread_id and a.status in ('queued', 'running'))
+        order by accepted_at, id limit 1)
+    returning id, traceparent
+""")
+
+# The oldest waiting turn of each idle thread; whose thread is locked by another is left to the sweep.
+_QUEUE_OTHERS = text("""
+    with idle as (
+        select distinct on (w.thread_id) w.id, w.thread_id, w.accepted_at
+        from turns w
+        where w.user_id = :user and w.status = 'waiting' and w.thread_id is distinct from cast(:thread as uuid)
+          and not exists (
+            select from turns a where a.thread_id = w.thread_id and a.status in ('queued', 'running'))
+        order by w.thread_id, w.accepted_at, w.id
+    ), chosen as (
+        select i.id from idle i join threads t on t.id = i.thread_id
+        order by i.accepted_at limit :room
+        for no key update of t skip locked
+    )
+    update turns set status = 'queued', queued_at = clock_timestamp()
+    from chosen where turns.id = chosen.id and turns.status = 'waiting'
+    returning turns.id, turns.traceparent
+""")
+
+
+async def promote(session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits) -> dict[UUID, OutboxMessage]:
+    """Queues what may run now: first this thread's oldest, whose row the caller has locked, then the user's others.
+
+    Returns each turn that became `queued` with its wake-up, which the caller writes to the outbox.
+    """
+    await session.execute(_LOCK_USER, {"user": str(user_id)})
+    parameters = {"user": user_id, "per_user": limits.per_user, "total": limits.total}
+    mine, deployment = (await session.execute(_ROOM, parameters)).one()
+    room = min(mine, deployment)
+    queued: dict[UUID, OutboxMessage] = {}
+    if thread_id is not None and room > 0:
+        for row in await session.execute(_QUEUE_OWN, {"thread": thread_id}):
+            queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
+    room -= len(queued)
+    if room > 0:
+        for row in await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": room}):
+            queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
+    return queued

@@ -1,26 +1,40 @@
 """The `retinue` command: one file per group of verbs, imported only when it is used."""
 
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
 import typer
 
 from cli.up.refusal import Refused
-from cli.up.verb_group import register as register_up
+from cli.up.verb_group import register
 
-app = typer.Typer(
-    name="retinue",
-    help="Retinue: assistants that keep working, on your own machine.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-register_up(app)
+# Groups that bring heavy imports: their modules expose `app`, and are loaded when named or when help is asked for.
+GROUPS = {"dev": "cli.dev", "bench": "cli.bench"}
+
+
+def build(arguments: list[str]) -> typer.Typer:
+    """The command with the groups that these arguments need."""
+    app = typer.Typer(
+        name="retinue",
+        help="Retinue: assistants that keep working, on your own machine.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    register(app)
+    first = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, module in GROUPS.items():
+        if first in (None, name) and find_spec(module):
+            app.add_typer(import_module(module).app, name=name)
+    return app
 
 
 def main() -> None:
     """Run a verb; what cannot be done is said in one sentence, with exit code 1."""
     try:
-        app()
+        build(sys.argv[1:])()
     except Refused as error:
         print(f"retinue: {error}", file=sys.stderr)
         sys.exit(1)

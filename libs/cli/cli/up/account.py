@@ -36,7 +36,9 @@ class Account:
 
     def _succeeds(self, script: str, path: Path) -> bool:
         command = ["/bin/sh", "-c", script, "sh", str(path)]
-        answer = subprocess.run(command, cwd="/", capture_output=True, check=False, **self.spawn_options())
+        answer = subprocess.run(
+            command, cwd="/", capture_output=True, check=False, user=self.uid, group=self.gid, extra_groups=[]
+        )
         return answer.returncode == 0
 
 

@@ -6,7 +6,7 @@ The supervisor runs as a process of its own and ends with this one, whatever hap
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def start_embedded(
 
 
 @contextmanager
-def embedded_servers(data_dir: Path) -> Iterator[EmbeddedStack]:
+def embedded_servers(data_dir: Path) -> Generator[EmbeddedStack]:
     """NATS, Postgres and Valkey, migrated, without services."""
     servers = start_embedded(data_dir, services=False)
     try:
@@ -115,7 +115,7 @@ def embedded_servers(data_dir: Path) -> Iterator[EmbeddedStack]:
 
 
 @contextmanager
-def embedded_stack(data_dir: Path, env: Mapping[str, str] | None = None) -> Iterator[EmbeddedStack]:
+def embedded_stack(data_dir: Path, env: Mapping[str, str] | None = None) -> Generator[EmbeddedStack]:
     """Everything: servers and services, behind one address."""
     stack = start_embedded(data_dir, env, services=True)
     try:

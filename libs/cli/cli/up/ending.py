@@ -60,10 +60,10 @@ def _end(mortals: list[Mortal], seconds: float) -> None:
 def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
     """The processes that still run after this many seconds."""
     deadline = time.monotonic() + seconds
-    living = list(filter(is_alive, processes))
+    living = [process for process in processes if is_alive(process)]
     while living and time.monotonic() < deadline:
         time.sleep(0.02)
-        living = list(filter(is_alive, living))
+        living = [process for process in living if is_alive(process)]
     return living
 
 

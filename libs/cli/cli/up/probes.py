@@ -5,7 +5,7 @@ Written on bare sockets, because the supervisor should start at once and stay sm
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 PROBE_SECONDS = 2.0
@@ -45,7 +45,7 @@ async def service_is_ready(port: int) -> bool:
 
 
 @asynccontextmanager
-async def _connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _connected(port: int) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection that ends, with TimeoutError or OSError, when it takes longer than a probe may."""
     async with asyncio.timeout(PROBE_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -186,7 +186,7 @@ class ChunkReader:
             call.name = name
             self._announce(call, events)
         arguments = function.get("arguments")
-        if not arguments:
+        if arguments is None or arguments == "":
             return
         if type(arguments) is not str:
             arguments = orjson.dumps(arguments).decode()

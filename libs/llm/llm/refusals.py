@@ -59,16 +59,14 @@ def not_a_stream(model: str, content_type: str, body: bytes) -> StreamBroken:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the provider wants us to wait: `retry-after-ms`, or `retry-after` as seconds or as a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if not value:
-            continue
+        value = headers.get(name, "")
         try:
-            return max(0.0, float(value) * unit)
+            seconds = (
+                float(value) * unit if value[:1].isdigit() else parsedate_to_datetime(value).timestamp() - time.time()
+            )
         except ValueError:
-            try:
-                return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-            except ValueError:
-                continue
+            continue
+        return max(0.0, seconds)
     return None
 
 

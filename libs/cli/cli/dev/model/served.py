@@ -15,8 +15,8 @@ from cli.dev.model.script import Asked
 class Record:
     """One request.
 
-    outcome: `running`; `finished`; `cancelled` (the client closed the connection first); or the fault that was played
-    (`status 429`, `html`, `reset`, `cut`); `failed` is a fault of this server itself. A client that leaves during `hang` or `silence` has cancelled.
+    outcome: `running`; `finished`; `cancelled` (the client closed the connection first, perhaps during `hang` or
+    `silence`); the fault that was played (`status 429`, `html`, `reset`, `cut`); or `failed`, our own fault.
     Times are `time.monotonic_ns()`, which all processes of a machine share; `ended_ns` of a cancelled request is when
     its closed connection was noticed.
     """

@@ -1,0 +1,13 @@
+/** The page's composition root. */
+import { createRoot } from 'react-dom/client';
+import { App } from './App';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/shell.css';
+import './styles/thread.css';
+import './styles/prose.css';
+import './styles/account.css';
+
+const root = document.getElementById('root');
+if (!root) throw new Error('index.html has no #root');
+createRoot(root).render(<App />);

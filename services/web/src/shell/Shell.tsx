@@ -1,0 +1,134 @@
+/** The workroom: threads at the left (over the thread on a phone), the thread in the middle. */
+import { useCallback, useEffect, useState } from 'react';
+import { AccountMenu } from '../account/AccountMenu';
+import type { User } from '../api/types';
+import { navigate, type Route } from '../router';
+import { strings } from '../strings';
+import { NewThread } from '../thread/NewThread';
+import { ThreadPage } from '../thread/ThreadPage';
+import { ThreadList } from '../threads/ThreadList';
+import { useThreads } from '../threads/threads';
+import { Glyph } from './Glyph';
+import { Column, Plus } from './icons';
+import { KeysDialog } from './KeysDialog';
+import { usePageKeys } from './keys';
+import { PageState } from './PageState';
+import { useToast } from './toast';
+
+export function Shell({ user, route }: { user: User; route: Route }) {
+  const isPhone = useIsPhone();
+  const [isColumnOpen, setColumnOpen] = useState(!isPhone);
+  const [hasKeys, setKeys] = useState(false);
+  const threads = useThreads();
+  const { toast, show } = useToast();
+  const path = route.page === 'thread' ? route.thread : route.page;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone every page that was chosen closes the list
+  useEffect(() => setColumnOpen(!isPhone), [isPhone, path]);
+
+  const newThread = useCallback(() => {
+    navigate('/');
+    setColumnOpen(!isPhone);
+    requestAnimationFrame(() => document.querySelector('textarea')?.focus());
+  }, [isPhone]);
+  const toggleColumn = () => setColumnOpen(!isColumnOpen);
+  usePageKeys({ newThread, toggleColumn, showKeys: () => setKeys(true) });
+  useEffect(() => closeOnEscape(isPhone && isColumnOpen, () => setColumnOpen(false)), [isPhone, isColumnOpen]);
+
+  const current = route.page === 'thread' ? threads.items.find((thread) => thread.id === route.thread) : undefined;
+  const title = current ? (current.title ?? current.preview ?? strings.threads.untitled) : '';
+  const opener =
+    isColumnOpen && !isPhone ? null : (
+      <>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={strings.threads.show}
+          aria-expanded={false}
+          onClick={toggleColumn}
+        >
+          <Column />
+        </button>
+        <button type="button" className="icon-button" aria-label={strings.threads.new} onClick={newThread}>
+          <Plus />
+        </button>
+      </>
+    );
+
+  useEffect(() => {
+    document.title = title ? `${title} · ${strings.product}` : strings.product;
+  }, [title]);
+
+  return (
+    <div className={isColumnOpen ? 'shell' : 'shell is-closed'}>
+      {isColumnOpen && isPhone && (
+        <button type="button" className="scrim" aria-label={strings.threads.hide} onClick={toggleColumn} />
+      )}
+      {isColumnOpen && (
+        <nav className="column" aria-label={strings.threads.title}>
+          <div className="bar">
+            <span className="brand">
+              <Glyph seed={strings.product} size={24} />
+              {strings.product}
+            </span>
+            <button type="button" className="icon-button" aria-label={strings.threads.new} onClick={newThread}>
+              <Plus />
+            </button>
+            <button
+              type="button"
+              className="icon-button"
+              aria-label={strings.threads.hide}
+              aria-expanded
+              onClick={toggleColumn}
+            >
+              <Column />
+            </button>
+          </div>
+          <ThreadList threads={threads} current={current?.id} onToast={show} />
+          <div className="column-foot">
+            <AccountMenu user={user} onKeys={() => setKeys(true)} onFailure={(words) => show({ words })} />
+          </div>
+        </nav>
+      )}
+      <main className="main" inert={isColumnOpen && isPhone}>
+        <div className="bar">
+          {opener}
+          <h1 className="bar-title">{title}</h1>
+        </div>
+        <Page user={user} route={route} agent={current?.agent_id} />
+      </main>
+      {hasKeys && <KeysDialog onClose={() => setKeys(false)} />}
+      {toast}
+    </div>
+  );
+}
+
+function Page({ user, route, agent }: { user: User; route: Route; agent: string | undefined }) {
+  if (route.page === 'new') return <NewThread user={user} />;
+  if (route.page === 'thread') return <ThreadPage key={route.thread} user={user} thread={route.thread} agent={agent} />;
+  const action = { label: strings.thread.toNew, act: () => navigate('/') };
+  return <PageState title={strings.errors.byStatus(404)} action={action} />;
+}
+
+function useIsPhone(): boolean {
+  const [isPhone, setPhone] = useState(() => matchMedia('(max-width: 760px)').matches);
+  useEffect(() => {
+    const query = matchMedia('(max-width: 760px)');
+    const change = () => setPhone(query.matches);
+    query.addEventListener('change', change);
+    return () => query.removeEventListener('change', change);
+  }, []);
+  return isPhone;
+}
+
+/** Esc closes what lies on top first; only then may it stop an answer. */
+function closeOnEscape(isOpen: boolean, close: () => void): (() => void) | undefined {
+  if (!isOpen) return undefined;
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    event.preventDefault();
+    close();
+  };
+  document.addEventListener('keydown', press, { capture: true });
+  return () => document.removeEventListener('keydown', press, { capture: true });
+}

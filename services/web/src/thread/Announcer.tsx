@@ -1,0 +1,46 @@
+/** Reads streamed text to screen readers politely, sentence by sentence; what was there before is not read again. */
+import { useEffect, useRef, useState } from 'react';
+
+interface AnnouncerProps {
+  /** Changes with the message that is read. */
+  id: string;
+  text: string;
+  isLive: boolean;
+}
+
+export function Announcer({ id, text, isLive }: AnnouncerProps) {
+  const [words, setWords] = useState('');
+  const read = useRef({ id: '', upTo: 0, wasLive: false });
+
+  useEffect(() => {
+    const now = read.current;
+    if (now.id !== id) read.current = { id, upTo: isLive ? 0 : text.length, wasLive: isLive };
+    else if (isLive) now.wasLive = true;
+    if (!read.current.wasLive) return;
+    const end = isLive ? endOfSentences(text) : text.length;
+    if (end <= read.current.upTo) return;
+    setWords(spoken(text.slice(read.current.upTo, end)));
+    read.current.upTo = end;
+  }, [id, text, isLive]);
+
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {words}
+    </div>
+  );
+}
+
+/** Where the last finished sentence or line ends. */
+export function endOfSentences(text: string): number {
+  let end = 0;
+  for (const match of text.matchAll(/[.!?…:]["')\]]*\s|\n+/g)) end = match.index + match[0].length;
+  return end;
+}
+
+/** Without the signs of markdown, which would be read aloud. */
+function spoken(markdown: string): string {
+  return markdown
+    .replace(/[*_`#>|~]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,78 @@
+/** One message: a person's is a soft block, the agent's is plain text on the page. */
+import { isToolUIPart, type UIMessage } from 'ai';
+import { memo, type ReactNode } from 'react';
+import { Glyph } from '../shell/Glyph';
+import { strings } from '../strings';
+import { Markdown } from './Markdown';
+import { factsOf, textOf } from './metadata';
+import { Reasoning } from './Reasoning';
+import { type AnyToolPart, ToolCalls } from './ToolCalls';
+
+interface MessageProps {
+  message: UIMessage;
+  agent: string | undefined;
+  /** It is being written right now. */
+  isLive: boolean;
+}
+
+export const Message = memo(function Message({ message, agent, isLive }: MessageProps) {
+  const time = timeOf(message);
+  if (message.role === 'user') {
+    return (
+      <article className="message is-user" aria-label={strings.thread.you}>
+        {textOf(message)}
+        {time}
+      </article>
+    );
+  }
+  return (
+    <article className="message" aria-label={strings.thread.agent} aria-busy={isLive}>
+      <div className="message-head">
+        <Glyph seed={agent ?? strings.product} size={20} />
+        {time}
+      </div>
+      {groupParts(message).map((group, index) => (
+        // Parts are only ever added at the end.
+        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        <Part key={index} group={group} isLive={isLive} />
+      ))}
+    </article>
+  );
+});
+
+function timeOf(message: UIMessage): ReactNode {
+  const created = factsOf(message).created_at;
+  if (!created) return null;
+  const date = new Date(created);
+  return (
+    <time className="message-time small muted" dateTime={created} title={date.toLocaleString()}>
+      {date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
+    </time>
+  );
+}
+
+type Group = { kind: 'text' | 'reasoning'; text: string; isOpen: boolean } | { kind: 'tools'; parts: AnyToolPart[] };
+
+/** What is shown of the parts, tool calls in a row as one group. */
+function groupParts(message: UIMessage): Group[] {
+  const groups: Group[] = [];
+  for (const part of message.parts) {
+    const last = groups.at(-1);
+    if (part.type === 'text' && part.text !== '') {
+      groups.push({ kind: 'text', text: part.text, isOpen: part.state === 'streaming' });
+    } else if (part.type === 'reasoning') {
+      groups.push({ kind: 'reasoning', text: part.text, isOpen: part.state === 'streaming' });
+    } else if (isToolUIPart(part)) {
+      if (last?.kind === 'tools') last.parts.push(part);
+      else groups.push({ kind: 'tools', parts: [part] });
+    }
+  }
+  return groups;
+}
+
+function Part({ group, isLive }: { group: Group; isLive: boolean }) {
+  if (group.kind === 'tools') return <ToolCalls parts={group.parts} isLive={isLive} />;
+  const isGrowing = isLive && group.isOpen;
+  if (group.kind === 'reasoning') return <Reasoning text={group.text} isLive={isGrowing} />;
+  return <Markdown text={group.text} isLive={isGrowing} />;
+}

@@ -1,0 +1,165 @@
+/** One thread: its messages, the foot, the composer. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ApiError, describe } from '../api/failure';
+import type { User } from '../api/types';
+import { navigate } from '../router';
+import { PageState } from '../shell/PageState';
+import { strings } from '../strings';
+import { Announcer } from './Announcer';
+import { Composer, type ComposerHandle } from './Composer';
+import { type Conversation, useConversation } from './conversation';
+import { newMessageId } from './drafts';
+import { Foot } from './Foot';
+import { Message } from './Message';
+import { textOf } from './metadata';
+import { take } from './outbox';
+import { type Following, useFollowing } from './scrolling';
+
+interface ThreadPageProps {
+  user: User;
+  thread: string;
+  agent: string | undefined;
+}
+
+export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
+  const conversation = useConversation(thread);
+  const following = useFollowing(conversation.messages[0]?.id);
+  const composer = useRef<ComposerHandle>(null);
+  const [failure, setFailure] = useState<string>();
+  const { send, stop, messages, isRunning } = conversation;
+  const { toEnd } = following;
+
+  const sendText = useCallback(
+    async (id: string, text: string) => {
+      setFailure(undefined);
+      requestAnimationFrame(toEnd);
+      try {
+        await send(id, text);
+        composer.current?.accepted(id);
+      } catch (error) {
+        setFailure(`${strings.composer.notSent} ${describe(error)} ${strings.composer.back}`);
+        composer.current?.giveBack(id, text);
+      }
+    },
+    [send, toEnd],
+  );
+
+  const stopNow = useCallback(() => stop().catch((error) => setFailure(describe(error))), [stop]);
+  useEscape(isRunning, stopNow);
+  useFirstMessage(thread, sendText);
+
+  if (conversation.load === 'failed' && messages.length === 0) return <Failed conversation={conversation} />;
+  const again = () => {
+    const text = textOf(messages.findLast((message) => message.role === 'user'));
+    if (text) void sendText(newMessageId(), text);
+  };
+  return (
+    <>
+      <div className="scroller" ref={following.box}>
+        <Messages conversation={conversation} following={following} thread={thread} agent={agent} onAgain={again} />
+      </div>
+      <Composer
+        user={user.id}
+        thread={thread}
+        isRunning={isRunning}
+        isStopping={conversation.isStopping}
+        handle={composer}
+        onSend={(id, text) => void sendText(id, text)}
+        onStop={() => void stopNow()}
+        notice={
+          <>
+            {following.hasNewBelow && (
+              <button type="button" className="new-below" onClick={toEnd}>
+                {strings.thread.newBelow}
+              </button>
+            )}
+            {failure && (
+              <p className="notice danger" role="alert">
+                {failure}
+              </p>
+            )}
+          </>
+        }
+      />
+    </>
+  );
+}
+
+interface MessagesProps {
+  conversation: Conversation;
+  following: Following;
+  thread: string;
+  agent: string | undefined;
+  onAgain: () => void;
+}
+
+function Messages({ conversation, following, thread, agent, onAgain }: MessagesProps) {
+  const { messages, isRunning, load, hasOlder } = conversation;
+  const last = messages.at(-1);
+  const isLive = isRunning && last?.role === 'assistant';
+  return (
+    <>
+      {load === 'loading' && messages.length === 0 && <MessagesSkeleton />}
+      <div className="messages" ref={following.content} role="log" aria-live="off" aria-label={strings.thread.messages}>
+        {hasOlder && (
+          <button type="button" className="text-button small older" onClick={() => void conversation.loadOlder()}>
+            {strings.thread.older}
+          </button>
+        )}
+        {messages.map((message) => (
+          <Message key={message.id} message={message} agent={agent} isLive={isLive && message === last} />
+        ))}
+        <Foot conversation={conversation} thread={thread} onAgain={onAgain} />
+      </div>
+      {last?.role === 'assistant' && <Announcer id={last.id} text={textOf(last)} isLive={isLive} />}
+    </>
+  );
+}
+
+function MessagesSkeleton() {
+  return (
+    <div className="messages-skeleton" aria-busy="true">
+      <div className="skeleton short" />
+      <div className="skeleton" />
+    </div>
+  );
+}
+
+function Failed({ conversation }: { conversation: Conversation }) {
+  const { failure, reload } = conversation;
+  if (failure instanceof ApiError && (failure.status === 404 || failure.status === 422)) {
+    const action = { label: strings.thread.toNew, act: () => navigate('/') };
+    return <PageState title={strings.thread.missing} hint={strings.thread.missingHint} action={action} />;
+  }
+  const id = failure instanceof ApiError ? failure.requestId : undefined;
+  const hint = `${describe(failure)} ${strings.thread.kept}`;
+  const action = { label: strings.retry, act: () => void reload() };
+  return <PageState title={strings.thread.failed} hint={hint} requestId={id} action={action} role="alert" />;
+}
+
+/** Esc stops the answer, unless something that lies on top took the key. */
+function useEscape(isRunning: boolean, stop: () => Promise<void>): void {
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const press = (event: KeyboardEvent) => {
+      if (
+        event.key !== 'Escape' ||
+        event.defaultPrevented ||
+        event.isComposing ||
+        document.querySelector('dialog[open]')
+      )
+        return;
+      event.preventDefault();
+      void stop();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [isRunning, stop]);
+}
+
+function useFirstMessage(thread: string, send: (id: string, text: string) => Promise<void>): void {
+  useEffect(() => {
+    const first = take(thread);
+    if (first) void send(first.id, first.text);
+  }, [thread, send]);
+}

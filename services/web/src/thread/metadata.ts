@@ -1,0 +1,28 @@
+/** What the server says about a message beside its parts: `metadata.retinue`. */
+import type { UIMessage } from 'ai';
+
+export interface MessageFacts {
+  turn?: string;
+  status?: string;
+  ended_by?: string;
+  error?: string;
+  created_at?: string;
+}
+
+export function factsOf(message: UIMessage | undefined): MessageFacts {
+  const metadata = message?.metadata;
+  if (!metadata || typeof metadata !== 'object') return {};
+  const facts = (metadata as { retinue?: unknown }).retinue;
+  return facts && typeof facts === 'object' ? (facts as MessageFacts) : {};
+}
+
+const OPEN = new Set(['waiting', 'queued', 'running']);
+
+/** Whether the message belongs to a turn that has not ended. */
+export function isOpen(message: UIMessage | undefined): boolean {
+  return OPEN.has(factsOf(message).status ?? '');
+}
+
+export function textOf(message: UIMessage | undefined): string {
+  return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

@@ -1,0 +1,116 @@
+/** The list of threads: loaded once, looked at again when something may have changed. */
+import { useEffect, useSyncExternalStore } from 'react';
+import { api } from '../api/client';
+import { describe } from '../api/failure';
+import type { Thread } from '../api/types';
+import { announce, listen } from '../shell/tabs';
+
+export interface ThreadsState {
+  items: Thread[];
+  cursor: string | null;
+  isLoaded: boolean;
+  failure: string | undefined;
+}
+
+const EMPTY: ThreadsState = { items: [], cursor: null, isLoaded: false, failure: undefined };
+/** There is no stream of hints yet, so a page that is looked at asks now and then. In ms. */
+const LOOK_AGAIN = 15_000;
+
+let state = EMPTY;
+let users = 0;
+const hidden = new Set<string>();
+const listeners = new Set<() => void>();
+
+function set(change: Partial<ThreadsState>): void {
+  state = { ...state, ...change };
+  for (const listener of listeners) listener();
+}
+
+export async function refreshThreads(): Promise<void> {
+  try {
+    const page = await api.threads();
+    const known = new Set(page.items.map((thread) => thread.id));
+    const last = page.items.at(-1);
+    // Older pages that were already shown stay; what should be on the newest page and is not there is gone.
+    const older =
+      last && page.next_cursor
+        ? state.items.filter((item) => !known.has(item.id) && item.touched_at < last.touched_at)
+        : [];
+    const cursor = older.length > 0 ? state.cursor : page.next_cursor;
+    const items = [...page.items, ...older].filter((thread) => !hidden.has(thread.id));
+    set({ items, cursor, isLoaded: true, failure: undefined });
+  } catch (failure) {
+    if (!state.isLoaded) set({ failure: describe(failure) });
+  }
+}
+
+export async function loadOlderThreads(): Promise<void> {
+  if (!state.cursor) return;
+  try {
+    const page = await api.threads(state.cursor);
+    const known = new Set(state.items.map((thread) => thread.id));
+    const fresh = page.items.filter((thread) => !known.has(thread.id) && !hidden.has(thread.id));
+    set({ items: [...state.items, ...fresh], cursor: page.next_cursor });
+  } catch (failure) {
+    set({ failure: describe(failure) });
+  }
+}
+
+/** Takes a thread out of the list while its deletion can still be undone; returns how to put it back. */
+export function hideThread(thread: string): () => void {
+  hidden.add(thread);
+  set({ items: state.items.filter((item) => item.id !== thread) });
+  return () => {
+    hidden.delete(thread);
+    void refreshThreads();
+  };
+}
+
+export async function renameThread(thread: string, title: string): Promise<void> {
+  const before = state.items;
+  set({ items: before.map((item) => (item.id === thread ? { ...item, title } : item)) });
+  try {
+    await api.renameThread(thread, title);
+    announce({ kind: 'threads' });
+  } catch (failure) {
+    set({ items: before });
+    throw failure;
+  }
+}
+
+function begin(): () => void {
+  users += 1;
+  if (users === 1) state = EMPTY;
+  void refreshThreads();
+  const look = () => {
+    if (document.visibilityState === 'visible') void refreshThreads();
+  };
+  const timer = setInterval(look, LOOK_AGAIN);
+  const unlisten = listen((message) => {
+    if (message.kind !== 'account') void refreshThreads();
+  });
+  document.addEventListener('visibilitychange', look);
+  window.addEventListener('online', look);
+  return () => {
+    users -= 1;
+    clearInterval(timer);
+    unlisten();
+    document.removeEventListener('visibilitychange', look);
+    window.removeEventListener('online', look);
+  };
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useThreads(): ThreadsState {
+  useEffect(begin, []);
+  return useSyncExternalStore(subscribe, () => state);
+}
+
+/** One thread of the list, for whoever wants to know when it changed. */
+export function useListedThread(thread: string): Thread | undefined {
+  return useSyncExternalStore(subscribe, () => state.items.find((item) => item.id === thread));
+}

@@ -1,0 +1,52 @@
+/** Batches of the chunk log: events are held back until the one that carries the batch's id, so that only whole
+ * batches are ever applied (see "The chunk log" in the docs of the turn). */
+import type { UIMessageChunk } from 'ai';
+import type { SseEvent } from './sse';
+
+export interface Position {
+  epoch: number;
+  number: number;
+}
+
+export interface Batch {
+  /** Absent only for what comes between the last batch and `[DONE]`. */
+  position: Position | undefined;
+  chunks: UIMessageChunk[];
+}
+
+export type LogEntry = { type: 'batch'; batch: Batch } | { type: 'end' };
+
+export function parsePosition(id: string): Position | undefined {
+  const match = /^(\d+)\.(\d+)$/.exec(id);
+  return match ? { epoch: Number(match[1]), number: Number(match[2]) } : undefined;
+}
+
+export function formatPosition(position: Position): string {
+  return `${position.epoch}.${position.number}`;
+}
+
+/** Whether `a` lies behind `b` in the log: a higher epoch wins, then the higher number. */
+export function isAfter(a: Position, b: Position): boolean {
+  return a.epoch !== b.epoch ? a.epoch > b.epoch : a.number > b.number;
+}
+
+export class BatchReader {
+  private held: UIMessageChunk[] = [];
+
+  /** Returns what is complete with this event: a batch, the end of the log (after what was still held), or nothing. */
+  push(event: SseEvent): LogEntry[] {
+    if (event.data === '[DONE]') {
+      const last = this.take(undefined);
+      return last.batch.chunks.length > 0 ? [last, { type: 'end' }] : [{ type: 'end' }];
+    }
+    this.held.push(JSON.parse(event.data) as UIMessageChunk);
+    const position = event.id === undefined ? undefined : parsePosition(event.id);
+    return position ? [this.take(position)] : [];
+  }
+
+  private take(position: Position | undefined): { type: 'batch'; batch: Batch } {
+    const chunks = this.held;
+    this.held = [];
+    return { type: 'batch', batch: { position, chunks } };
+  }
+}

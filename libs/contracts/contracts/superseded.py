@@ -23,6 +23,9 @@ def superseded(parts: Sequence[Mapping[str, Any]], began: Sequence[BatchId], epo
     results it got since (it gets them again). A `step-start` goes when the parts behind it were all superseded, and a
     `data-superseded` part always goes. Skipping an epoch's cut leaves parts in that this cannot know to be wrong:
     equal numbers prove nothing, so read the log again when an epoch is missing.
+
+    Only whole parts come and go. So writers keep in-place changes behind a commit: a data part that is replaced, and
+    message metadata, are sent again by the next holder, or not changed between two commits.
     """
     gone = [
         part["type"] == "data-superseded" or (at.epoch < epoch and not _counts(at, cut))
@@ -50,4 +53,4 @@ def _counts(at: BatchId, cut: BatchId) -> bool:
 def _steps(parts: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
     """Each step as (ordinal of its start, ordinal after its last part)."""
     starts = [ordinal for ordinal, part in enumerate(parts) if part["type"] == "step-start"]
-    return list(zip(starts, [*starts[1:], len(parts)], strict=True))
+    return list(zip(starts, [*starts[1:], len(parts)], strict=False))

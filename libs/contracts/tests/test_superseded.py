@@ -49,6 +49,10 @@ def test_the_notice_itself_is_not_kept():
     assert superseded(parts, began, epoch=2, cut=BatchId(1, 1)) == [2]
 
 
+def test_nothing_is_shown_yet():
+    assert superseded([], [], epoch=2, cut=BatchId(1, 1)) == []
+
+
 def test_parts_have_names_where_clients_can_see_them():
     assert name_of({**TEXT, "providerMetadata": {"retinue": {"part": "p"}}}) == "p"
     assert name_of(CALL) == "c"

@@ -2,8 +2,8 @@
 //
 // A window is a chat as a page has it: DefaultChatTransport, AbstractChat and the least possible state behind it.
 //   {id, do: "open", window, sdk: "6"|"7", base, chat, token?, messages?}   a page is loaded, perhaps with history
-//   {id, do: "send", window, text}          the user sends; answers at once, the stream goes on
-//   {id, do: "resume", window}              what useChat({resume: true}) does after a reload; answers at once
+//   {id, do: "send", window, text}          the user sends; answered when the request is on its way
+//   {id, do: "resume", window}              what useChat({resume: true}) does after a reload; likewise
 //   {id, do: "wait", window, status?, text?, seconds?}   until the status is this and the last message's text holds that
 //   {id, do: "state", window}               {status, error, messages}
 //   {id, do: "stop", window}                asks the server to end the answer: POST <base>/api/chat/<chat>/stop
@@ -85,6 +85,22 @@ function wait(window, { status, text, seconds = 10 }) {
   });
 }
 
+// Answers once the request is on its way (or over), so that a wait for `ready` does not see the state before it.
+function begun({ state }, request) {
+  const before = state.status;
+  return new Promise(resolve => {
+    const look = () => {
+      if (state.status !== before) end();
+    };
+    const end = () => {
+      state.watchers.delete(look);
+      resolve('begun');
+    };
+    state.watchers.add(look);
+    request().finally(end); // failures become the chat's status and error
+  });
+}
+
 async function stop(window) {
   const url = `${window.base}/api/chat/${encodeURIComponent(window.id)}/stop`;
   const response = await fetch(url, { method: 'POST', headers: authorization(window) });
@@ -97,11 +113,9 @@ async function run(command) {
   if (window === undefined) throw new Error(`no window ${command.window}`);
   switch (command.do) {
     case 'send':
-      void window.chat.sendMessage({ text: command.text }); // failures become the chat's status and error
-      return 'sent';
+      return begun(window, () => window.chat.sendMessage({ text: command.text }));
     case 'resume':
-      void window.chat.resumeStream();
-      return 'resuming';
+      return begun(window, () => window.chat.resumeStream());
     case 'wait':
       return wait(window, command);
     case 'state':

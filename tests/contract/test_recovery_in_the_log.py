@@ -72,7 +72,8 @@ class Holder:
         self.publish(*text[2:])
         for _ in range(self.dice.randint(0, 3)):
             call = self.turn.name()
-            self.publish(chunks.tool_input_start(call, "sum", ours=True), chunks.tool_input_delta(call, '{"a":'))
+            if self.dice.random() < 0.5:
+                self.publish(chunks.tool_input_start(call, "sum", ours=True), chunks.tool_input_delta(call, '{"a":'))
             self.publish(chunks.tool_input_available(call, "sum", {"a": 1}, ours=True))
         self.committed()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import time
@@ -162,10 +163,19 @@ class Child:
         """The last line of its log, and where the rest is."""
         path = self._folder.log(self.program.name)
         lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
-        return f": {lines[-1].strip()[:300]} (more in {path})" if lines else f" (see {path})"
+        return f": {_sentence(lines[-1])} (more in {path})" if lines else f" (see {path})"
 
 
 def _how(code: int) -> str:
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"exit code {code}"
+
+
+def _sentence(line: str) -> str:
+    """What a line of a log says; services write JSON, servers text."""
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        return str(entry.get("reason") or entry.get("event") or line)[:500]
+    except (ValueError, AttributeError):
+        return line.strip()[:500]

@@ -1,6 +1,6 @@
 """How the command line talks to the running supervisor: one JSON line there, one back, over a 0600 unix socket.
 
-For other verbs and tools (all but `ask` are sync; `data_dir` as in RETINUE_DATA_DIR):
+For other verbs and tools; all of these block, `await ask(data_dir, verb, ...)` is their form for event loops:
   `hold(data_dir, name, seconds)`   stops a process, lets it rest, starts it; returns when it is ready again
   `stop(data_dir, name)`            stops it and leaves it stopped (the supervisor does not restart it)
   `start(data_dir, name)`           starts it again; returns when it is ready
@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -61,23 +62,23 @@ def hold(data_dir: str | Path, name: str, seconds: float) -> None:
     call(data_dir, "hold", name=name, seconds=seconds)
 
 
-def call(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
-    return asyncio.run(ask(data_dir, verb, **arguments))
-
-
 async def ask(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
+    """`call` for event loops: they go on while a process is held."""
+    return await asyncio.to_thread(call, data_dir, verb, **arguments)
+
+
+def call(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
     """The supervisor's answer to one verb; Refused if there is no supervisor or it refuses."""
     folder = _folder_at(data_dir)
     state = _read_state(folder)
-    try:
-        reader, writer = await asyncio.open_unix_connection(state["socket"], limit=LINE_BYTES)
-    except OSError as error:
-        raise Refused(_not_running(folder)) from error
-    try:
-        writer.write(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
-        line = await reader.readline()
-    finally:
-        writer.close()
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(state["socket"])
+        except OSError as error:
+            raise Refused(_not_running(folder)) from error
+        connection.sendall(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
+        with connection.makefile("rb") as answers:
+            line = answers.readline()
     if not line:
         raise Refused(f"The supervisor on {folder.root} ended before it answered.")
     answer = json.loads(line)

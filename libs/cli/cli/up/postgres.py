@@ -9,7 +9,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
+
 from cli.up.account import Account
+from cli.up.ending import is_alive
 from cli.up.private_files import write_private
 from cli.up.program import Ground, Program
 from cli.up.refusal import Refused
@@ -100,7 +103,7 @@ def _copy_package(package: Path, home: Path, account: Account) -> None:
 
 async def _initialise(binaries: Path, data: Path, password: str, account: Account | None) -> None:
     """Make the cluster, once; a start that was interrupted leaves only a draft, which is thrown away."""
-    if os.path.exists(data):  # noqa: ASYNC240 one look, before anything else runs
+    if _has_cluster(data):
         return
     draft, secret = _draft(data, password, account)
     try:
@@ -108,6 +111,26 @@ async def _initialise(binaries: Path, data: Path, password: str, account: Accoun
     finally:
         secret.unlink()
     draft.rename(data)
+
+
+def _has_cluster(data: Path) -> bool:
+    """Whether there is one; frees it of the process id of a server that is no more.
+
+    Postgres takes any process of that id for a living server: a zombie that no init reaps, or, after the restart of
+    a container, something else altogether. Whatever the last run left has been ended before this is asked.
+    """
+    note = data / "postmaster.pid"
+    if note.exists() and not _is_postgres(int(note.read_text().split()[0])):
+        note.unlink()
+    return data.exists()
+
+
+def _is_postgres(pid: int) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return is_alive(process) and process.name() == "postgres"
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _draft(data: Path, password: str, account: Account | None) -> tuple[Path, Path]:

@@ -92,6 +92,7 @@ def environment(service: Service, instance: str, ground: Ground) -> dict[str, st
         "RETINUE_SECRET_KEY": ground.secrets[SIGNING_KEY],
         "RETINUE_DATA_DIR": str(ground.folder.root),
         "RETINUE_HOST": ground.settings.host,
+        "RETINUE_STOP_GRACE": str(ground.settings.grace_seconds),
         "PYTHONUNBUFFERED": "1",
     }
     if service.uses_valkey:

@@ -28,6 +28,8 @@ from cli.up.stack import assemble
 from cli.up.verbs import Verbs
 
 SERVER_GRACE_SECONDS = 20.0
+# Services end their grace by themselves; only what is stuck is killed.
+STUCK_SECONDS = 1.5
 
 
 class Supervisor:
@@ -149,7 +151,7 @@ class Supervisor:
     # Ending
 
     async def _stop(self) -> None:
-        await self._stop_all("service", self._settings.grace_seconds)
+        await self._stop_all("service", self._settings.grace_seconds + STUCK_SECONDS)
         await self._stop_all("server", SERVER_GRACE_SECONDS)
         self._ended.set()
         self._report.progress("Retinue has stopped")

@@ -55,6 +55,7 @@ def _config(port: int, home: Path, password: str, memory_mb: int) -> str:
             "bind 127.0.0.1",
             f"port {port}",
             "protected-mode yes",
+            "set-proc-title no",  # the title would overwrite the mark by which leftovers are found
             f"requirepass {password}",
             f'dir "{home}"',
             "appendonly yes",

@@ -1,0 +1,144 @@
+"""The gateway's composition root: what it is made of, in the order in which it starts. No logic."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+
+from nats.aio.client import Client
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from bus.connection import connect
+from bus.publish import publish_stored
+from bus.streams import check_streams
+from chassis import logs
+from chassis.http import HttpServer, bind, inherited
+from chassis.pools import Pool
+from chassis.relay import OutboxRelay
+from chassis.service import Service, run
+from gateway.addresses import ClientAddresses
+from gateway.app import make_app
+from gateway.auth import Authenticator
+from gateway.cookies import SessionCookie
+from gateway.parts import Parts
+from gateway.settings import GatewaySettings
+from gateway.throttle import Throttle
+from store import Store, StoreAway
+from store.system import accounts
+
+log = logs.get(__name__)
+
+_TIDY_EVERY = 3600.0
+
+
+async def compose(service: Service[GatewaySettings]) -> None:
+    settings = service.settings
+    store = await _store(service)
+    bus, relay = await _bus_and_relay(service, store)
+    passwords = Pool("passwords", size=settings.password_threads, queue_limit=settings.password_queue)
+    service.on_stop("passwords", passwords.close)
+    cookie = SessionCookie(settings)
+    parts = Parts(
+        settings=settings,
+        store=store,
+        bus=bus,
+        relay=relay,
+        throttle=Throttle(_valkey(service)),
+        passwords=passwords,
+        cookie=cookie,
+        auth=Authenticator(store, settings, cookie),
+        addresses=ClientAddresses(settings.trusted_proxies),
+    )
+    service.spawn("tidy", _tidy(store, settings))
+    app = make_app(parts)
+    listener = bind(settings.host, settings.port) if settings.listen_fd is None else inherited(settings.listen_fd)
+    server = HttpServer(app, listener)
+    await server.start()
+    service.on_stop("http", lambda: server.stop(service.grace_left()))
+    log.info("listening", port=server.port, registration=settings.registration_mode, production=settings.production)
+
+
+async def _store(service: Service[GatewaySettings]) -> Store:
+    settings = service.settings
+    store = Store(
+        settings.database_url.get_secret_value(),
+        settings.database_system_url.get_secret_value(),
+        name=settings.process,
+        pool_size=settings.database_pool,
+    )
+    service.on_stop("store", store.dispose)
+    await service.connect("postgres", store.ping)
+    service.ready.check("postgres", store.ping)
+    return store
+
+
+async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tuple[Client, OutboxRelay]:
+    settings = service.settings
+    relays: list[OutboxRelay] = []
+
+    async def bus_is_back() -> None:
+        for relay in relays:
+            relay.wake()
+
+    async def attempt() -> Client:
+        client = await connect(settings.nats_url.get_secret_value(), settings.process, on_reconnect=bus_is_back)
+        try:
+            await check_streams(client)
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    bus = await service.connect("nats", attempt)
+    service.on_stop("nats", bus.close)
+    service.ready.check("nats", lambda: _is_connected(bus))
+    relay = OutboxRelay(
+        store,
+        partial(publish_stored, bus),
+        connected=lambda: bus.is_connected,
+        sweep_every=settings.outbox_sweep,
+        batch=settings.outbox_batch,
+        in_flight=settings.outbox_in_flight,
+        keep=settings.outbox_keep,
+    )
+    relays.append(relay)
+    service.spawn("outbox", relay.run())
+    return bus, relay
+
+
+async def _is_connected(bus: Client) -> bool:
+    return bus.is_connected
+
+
+def _valkey(service: Service[GatewaySettings]) -> Redis | None:
+    """A client that gives up fast: a limit that cannot be counted must not hold up what it limits."""
+    settings = service.settings
+    url = settings.redis_url.get_secret_value()
+    if not url:
+        log.warning("no REDIS_URL: limits are counted in this process alone")
+        return None
+    wait = settings.redis_timeout
+    retry = Retry(NoBackoff(), 0)
+    valkey = Redis.from_url(url, socket_timeout=wait, socket_connect_timeout=wait, retry=retry, protocol=2)
+    service.on_stop("valkey", valkey.aclose)
+    return valkey
+
+
+async def _tidy(store: Store, settings: GatewaySettings) -> None:
+    """Removes what has expired, every hour; a database that is away is asked again an hour later."""
+    grace = timedelta(seconds=settings.expired_grace)
+    while True:
+        try:
+            async with store.system() as session:
+                ended = await accounts.end_expired_sessions(session, grace)
+            log.debug("tidied", ended=ended)
+        except StoreAway as away:
+            log.warning("could not tidy", reason=str(away))
+        await asyncio.sleep(_TIDY_EVERY)
+
+
+if __name__ == "__main__":
+    run(GatewaySettings, compose)

@@ -1,0 +1,64 @@
+"""The OpenAPI document: generated, served at /openapi.json, and kept in docs/reference/openapi.json.
+
+`python -m gateway.openapi` prints it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+_DESCRIPTION = (
+    "Everything the web page does, and nothing else is needed to build on it. Errors all have one shape: "
+    "`error` for programs, `message` for people, and more where it helps."
+)
+_SCHEMES: dict[str, Any] = {
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "retinue_session",
+        "description": "Set by register and login; unsafe methods also need an Origin of this site. Over TLS the name "
+        "is `__Host-retinue_session`.",
+    },
+    "token": {"type": "http", "scheme": "bearer", "description": "An API token; needs no Origin."},
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Give the application its document and the route that serves it."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi
+
+    async def serve(_request: Request) -> Response:
+        return JSONResponse(openapi(), headers={"Cache-Control": "no-cache"})
+
+    app.router.add_route("/openapi.json", serve, methods=["GET"], include_in_schema=False)
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The document as plain data."""
+    made = get_openapi(title="Retinue", version="1", description=_DESCRIPTION, routes=app.routes)
+    made.setdefault("components", {})["securitySchemes"] = _SCHEMES
+    return made
+
+
+def text() -> str:
+    """The document as it is kept in the repository."""
+    from gateway.app import make_api
+
+    return json.dumps(make_api().openapi(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())

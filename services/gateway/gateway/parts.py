@@ -1,0 +1,67 @@
+"""What routes work with: everything that the composition root made, in one object that they ask for by type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends
+from nats.aio.client import Client
+from starlette.requests import Request
+
+from chassis.pools import Pool
+from chassis.relay import OutboxRelay
+from contracts.subjects import stop_subject
+from gateway.addresses import ClientAddresses
+from gateway.auth import Authenticator, Caller
+from gateway.cookies import SessionCookie
+from gateway.settings import GatewaySettings
+from gateway.throttle import Throttle
+from store import Store
+from store.outbox import OutboxMessage
+
+
+@dataclass
+class Parts:
+    """Made once by `main`, reached from a request as `request.app.state.parts`."""
+
+    settings: GatewaySettings
+    store: Store
+    bus: Client
+    relay: OutboxRelay
+    throttle: Throttle
+    passwords: Pool
+    cookie: SessionCookie
+    auth: Authenticator
+    addresses: ClientAddresses
+    streams: Any = None
+    """Readers of the chunk log."""
+
+    async def after_commit(self, rows: list[OutboxMessage], stop: UUID | None = None) -> None:
+        """Say what a transaction of the door has made true: wake-ups from the outbox, and a running turn to stop.
+
+        The stop is a shortcut; if it is lost, the runner finds it in the turn's row at its next commit point.
+        """
+        self.relay.after_commit(rows)
+        if stop is not None and self.bus.is_connected:
+            await self.bus.publish(stop_subject(stop), b"")
+
+
+def _parts(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+def _caller(request: Request) -> Caller:
+    return request.state.caller
+
+
+def _caller_or_none(request: Request) -> Caller | None:
+    return request.state.caller
+
+
+PartsOf = Annotated[Parts, Depends(_parts)]
+CallerOf = Annotated[Caller, Depends(_caller)]
+"""For routes whose auth is `required`."""
+MaybeCaller = Annotated[Caller | None, Depends(_caller_or_none)]
+"""For routes whose auth is `optional` or `none`."""

@@ -1,0 +1,107 @@
+"""Every setting of the gateway; names are `RETINUE_*` unless a well-known one is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, SecretStr
+from pydantic_settings import NoDecode
+
+from chassis.settings import ServiceSettings, is_loopback, print_table, setting
+from store.turns.promotion import Limits
+
+Registration = Literal["open", "invite", "closed"]
+
+
+def _listed(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Listed = Annotated[list[str], NoDecode, BeforeValidator(_listed)]
+"""A list; in the environment separated by commas."""
+
+
+class GatewaySettings(ServiceSettings):
+    service = "gateway"
+
+    # The public door
+    listen_fd: int | None = setting(None, "inherited listening socket; without one, host and port are bound")
+    port: int = setting(8700, "public port, when no socket is inherited", ge=0, le=65535)
+    web_dist: Path | None = setting(None, "folder with the built web page")
+    allowed_hosts: Listed = setting([], "Host names accepted beside loopback and the public URL's, comma-separated")
+    cors_origins: Listed = setting([], "origins whose pages may call the API with a bearer token, comma-separated")
+    trusted_proxies: Listed = setting([], "addresses or networks whose X-Forwarded-For is believed, comma-separated")
+    body_limit: int = setting(1 << 20, "largest request body", unit="bytes", ge=1024)
+    chat_body_limit: int = setting(
+        16 << 20, "largest request body where a client sends its whole history", unit="bytes", ge=1024
+    )
+    body_timeout: float = setting(30.0, "how long a request body may take to arrive", unit="s", gt=0)
+
+    # Accounts
+    registration: Registration | None = setting(None, "open, invite or closed; unset: open on loopback, else invite")
+    session_days: float = setting(30.0, "how long a session lasts after its last use", unit="days", gt=0)
+    expired_grace: float = setting(600.0, "how long an expired session may read a running stream", unit="s", ge=0)
+    auth_cache: float = setting(
+        3.0, "how long a looked-up session or token is believed; a logout elsewhere shows after that", unit="s", ge=0
+    )
+    tokens_per_user: int = setting(100, "API tokens that one user may have", ge=1)
+    password_threads: int = setting(2, "passwords hashed at a time", unit="threads", ge=1, le=64)
+    password_queue: int = setting(64, "passwords that may wait to be hashed; more get 503", ge=0)
+
+    # Throttles
+    redis_url: SecretStr = setting(SecretStr(""), "Valkey, for limits shared by all gateways", env=("REDIS_URL",))
+    redis_timeout: float = setting(0.25, "how long Valkey may take before it counts as away", unit="s", gt=0)
+    login_window: float = setting(300.0, "window in which logins are counted", unit="s", gt=0)
+    login_per_username: int = setting(10, "failed logins per user name and window", ge=1)
+    login_per_address: int = setting(100, "failed logins per client address and window", ge=1)
+    register_window: float = setting(3600.0, "window in which registrations are counted", unit="s", gt=0)
+    register_per_address: int | None = setting(
+        None, "registrations per client address and window; unset: 20 in production, else 2000", ge=1
+    )
+    login_when_away: int = setting(5, "failed logins per name and window in each process while Valkey is away", ge=1)
+    request_window: float = setting(60.0, "window in which requests are counted", unit="s", gt=0)
+    requests_per_user: int = setting(0, "requests per signed-in user and window; 0: no limit", ge=0)
+    requests_per_address: int = setting(0, "requests without sign-in per client address and window; 0: no limit", ge=0)
+
+    # Turns
+    turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1)
+    turns_total: int = setting(0, "turns of all users at once; 0: as many as the runners have slots", ge=0)
+    turns_waiting: int = setting(10, "turns that may wait in one thread", ge=1)
+
+    @property
+    def limits(self) -> Limits:
+        """What the door of turns goes by."""
+        return Limits(self.turns_per_user, self.turns_total, self.turns_waiting)
+
+    @property
+    def registration_mode(self) -> Registration:
+        return self.registration or ("invite" if self.production else "open")
+
+    @property
+    def registrations_per_address(self) -> int:
+        return self.register_per_address or (20 if self.production else 2000)
+
+    @property
+    def is_https(self) -> bool:
+        """Whether people reach this deployment over TLS, so that cookies may insist on it."""
+        return self.public_origin.startswith("https://")
+
+    @property
+    def public_origin(self) -> str:
+        """Scheme, host and port of the public URL; empty without one."""
+        parts = urlsplit(self.public_url or "")
+        return f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else ""
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """Host names other than loopback's that requests may carry, in lower case, without ports."""
+        named = [urlsplit(self.public_origin).hostname or "", *self.allowed_hosts]
+        if not is_loopback(self.host) and self.host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+            named.append(self.host)
+        return frozenset(name.lower().strip("[]") for name in named if name)
+
+
+if __name__ == "__main__":
+    print_table(GatewaySettings)

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from contracts import chunks
+from contracts.batches import START, BatchId
 from contracts.chunks import Chunk
 from contracts.encoder import encode
 from contracts.reducer import Reducer
-from contracts.superseded import BatchId, superseded
-
-NOTHING = BatchId(0, 0)
+from contracts.superseded import superseded
 
 
 class Killed(Exception):
@@ -36,7 +35,7 @@ class Turn:
     dice: random.Random
     log: list[Batch] = field(default_factory=list)
     parts: list[Chunk] = field(default_factory=list)
-    commit: BatchId = NOTHING
+    commit: BatchId = START
     epoch: int = 0
     names: int = 0
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from contracts.json_values import fault_of
+
 Chunk = dict[str, Any]
 
 FINISH_REASONS: Final = frozenset({"stop", "length", "content-filter", "tool-calls", "error", "other"})
@@ -81,23 +83,6 @@ def check(chunk: Mapping[str, Any]) -> None:
         raise ChunkError("tool-input-error: only for dynamic tools; send tool-input-available and tool-output-error")
 
 
-def has_forbidden_key(value: object) -> bool:
-    """Whether a client would refuse this JSON value: the SDK rejects `__proto__` and `constructor.prototype` keys.
-
-    One such key anywhere in a chunk ends the whole response of an SDK client. Walks the value: O(size).
-    """
-    if isinstance(value, Mapping):
-        known: Mapping[str, object] = value  # type: ignore[assignment]
-        maker = known.get("constructor")
-        if "__proto__" in known or (isinstance(maker, Mapping) and "prototype" in maker):
-            return True
-        return any(map(has_forbidden_key, known.values()))
-    if isinstance(value, list | tuple):
-        items: list[object] = list(value)  # type: ignore[arg-type]
-        return any(map(has_forbidden_key, items))
-    return False
-
-
 def _problems(chunk: Mapping[str, Any], fields: Mapping[str, str]) -> Iterator[str]:
     for name in chunk:
         if name != "type" and name not in fields:
@@ -108,8 +93,9 @@ def _problems(chunk: Mapping[str, Any], fields: Mapping[str, str]) -> Iterator[s
                 yield f"{name} is missing"
         elif not _fits(chunk[name], rule.rstrip("!")):
             yield f"{name} is not {rule.rstrip('!')}"
-    if has_forbidden_key(chunk):
-        yield "__proto__ or constructor.prototype as a key"
+    fault = fault_of(chunk)
+    if fault is not None:
+        yield fault
 
 
 def _fits(value: Any, rule: str) -> bool:

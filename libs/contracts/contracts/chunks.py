@@ -8,9 +8,9 @@ clients post them back to us). `check` in `contracts.chunk_rules` is the other h
 
 from typing import Any, Final, Literal
 
-from contracts.chunk_rules import CHUNK_TYPES, Chunk, ChunkError, check, has_forbidden_key
+from contracts.chunk_rules import CHUNK_TYPES, Chunk, ChunkError, check
 
-__all__ = ["CHUNK_TYPES", "Chunk", "ChunkError", "check", "has_forbidden_key"]
+__all__ = ["CHUNK_TYPES", "Chunk", "ChunkError", "check"]
 
 Json = Any
 Metadata = dict[str, dict[str, Json]]

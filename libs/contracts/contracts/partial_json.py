@@ -8,7 +8,7 @@ import json
 import math
 from typing import Any, Final
 
-from contracts.chunk_rules import has_forbidden_key
+from contracts.json_values import has_forbidden_key
 
 
 class _Absent:

@@ -6,14 +6,9 @@ it began, and calls this once for each new epoch that it sees, in order.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class BatchId(NamedTuple):
-    """Where in a turn's log: the holder's epoch and the batch's number."""
-
-    epoch: int
-    number: int
+from contracts.batches import BatchId
 
 
 def superseded(parts: Sequence[Mapping[str, Any]], began: Sequence[BatchId], epoch: int, cut: BatchId) -> list[int]:

@@ -1,6 +1,7 @@
 """A newer epoch takes back what an older one began beyond the cut, and nothing else."""
 
-from contracts.superseded import BatchId, name_of, superseded
+from contracts.batches import BatchId
+from contracts.superseded import name_of, superseded
 
 STEP = {"type": "step-start"}
 TEXT = {"type": "text", "text": "x"}

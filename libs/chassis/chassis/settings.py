@@ -125,13 +125,18 @@ class ServiceSettings(BaseSettings):
 
     @classmethod
     def load(cls, saved: Mapping[str, Any] | None = None) -> Self:
-        """Read and check everything. Raises `Misconfigured` with one line per wrong setting, never its value."""
-        try:
-            settings = cls(**(saved or {}))
-        except ValidationError as wrong:
-            raise Misconfigured("; ".join(_sentences(cls, wrong))) from None
+        """Read the settings and refuse those that are unsafe in production; what a start does."""
+        settings = cls.read(saved)
         settings.refuse_samples()
         return settings
+
+    @classmethod
+    def read(cls, saved: Mapping[str, Any] | None = None) -> Self:
+        """Read the settings. Raises `Misconfigured` with a sentence per wrong one, which never quotes its value."""
+        try:
+            return cls(**(saved or {}))
+        except ValidationError as wrong:
+            raise Misconfigured("; ".join(_sentences(cls, wrong))) from None
 
     @property
     def process(self) -> str:
@@ -186,7 +191,12 @@ class ServiceSettings(BaseSettings):
 
 def print_table(cls: type[ServiceSettings]) -> None:
     """Print the effective table as JSON: what `python -m SERVICE.settings` does, for `retinue config` to collect."""
-    sys.stdout.write(json.dumps([row.as_dict() for row in cls.load().table()]) + "\n")
+    try:
+        rows = [row.as_dict() for row in cls.read().table()]
+    except Misconfigured as wrong:
+        sys.stderr.write(f"{cls.service}: {wrong}\n")
+        raise SystemExit(78) from None
+    sys.stdout.write(json.dumps(rows) + "\n")
 
 
 def env_names(name: str, field: FieldInfo) -> list[str]:

@@ -111,7 +111,8 @@ def _calls(words: str, tools: tuple[Tool, ...]) -> list[tuple[Tool, dict[str, st
     offered = {tool.name: tool for tool in tools}
     calls: list[tuple[Tool, dict[str, str]]] = []
     if (tool := offered.get("calculator")) and (found := SUM.search(words)):
-        calls.append((tool, _arguments(tool, found.group().strip().replace("×", "*").replace("÷", "/"))))
+        expression = found.group().strip().replace("×", "*").replace("÷", "/").replace("^", "**")
+        calls.append((tool, _arguments(tool, expression)))
     if (tool := offered.get("current_time")) and CLOCK.search(words):
         calls.append((tool, _arguments(tool, "UTC")))
     return calls

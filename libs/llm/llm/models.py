@@ -6,19 +6,22 @@ from dataclasses import dataclass, field
 from llm import demo
 from llm.call import Model
 from llm.connections import Connections, Patience
+from llm.endpoint import Endpoint
 from llm.errors import NotConfigured
-from llm.openai_chat import ChatModel, Endpoint
+from llm.listing import FirstModel
+from llm.openai_chat import ChatModel
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_DEFAULT = "gpt-5-mini"
+AUTO = "auto"  # the first model that a compatible server lists
 
 
 @dataclass(slots=True, frozen=True)
 class ModelSettings:
     """What the deployment says about its models; the names in the environment are those of `from_environment`.
 
-    `default_model` None means: a default for the provider that was found, else `demo/tour`. `demo_pace` is seconds a
-    word.
+    `default_model` None means: a default for the provider that was found (for a compatible server `openai/auto`, the
+    first model that it lists), else `demo/tour`. `demo_pace` is seconds a word.
     """
 
     default_model: str | None = None
@@ -43,13 +46,16 @@ class Models:
     def __init__(self, settings: ModelSettings | None = None) -> None:
         self.settings = settings or ModelSettings()
         self._connections = Connections(self.settings.patience)
+        self._first: FirstModel | None = None
 
     @property
     def default_id(self) -> str:
         """The model that answers where none was chosen. The demo only where no provider is set."""
         if self.settings.default_model:
             return self.settings.default_model
-        return f"openai/{OPENAI_DEFAULT}" if self._has_openai else demo.MODEL_ID
+        if not self._has_openai:
+            return demo.MODEL_ID
+        return f"openai/{AUTO if self._is_compatible else OPENAI_DEFAULT}"
 
     def usable(self) -> list[str]:
         """What can be asked for now, for people: model ids, or `provider/NAME` where any name goes."""
@@ -62,7 +68,11 @@ class Models:
         if model_id == demo.MODEL_ID:
             return demo.DemoModel(self.settings.demo_pace)
         if provider == "openai" and name:
-            return ChatModel(model_id, name, self._openai(model_id), self._connections)
+            endpoint = self._openai(model_id)
+            if name == AUTO and self._is_compatible:
+                self._first = self._first or FirstModel(endpoint, self._connections, OPENAI_DEFAULT)
+                return ChatModel(model_id, self._first, endpoint, self._connections)
+            return ChatModel(model_id, name, endpoint, self._connections)
         usable = " or ".join(self.usable())
         hint = "" if self._has_openai else " (set OPENAI_API_KEY or OPENAI_BASE_URL to use openai/NAME)"
         raise NotConfigured(f"there is no model “{model_id}”; use {usable}{hint}")
@@ -82,5 +92,11 @@ class Models:
             )
         base_url = self.settings.openai_base_url or OPENAI_URL
         # OpenAI's reasoning models refuse the old name, most imitators do not know the new one.
-        limit_field = "max_completion_tokens" if base_url.startswith("https://api.openai.com/") else "max_tokens"
+        limit_field = "max_tokens" if self._is_compatible else "max_completion_tokens"
         return Endpoint(base_url, self.settings.openai_api_key or "", limit_field)
+
+    @property
+    def _is_compatible(self) -> bool:
+        """Whether the address is another server's than OpenAI's own."""
+        base_url = self.settings.openai_base_url
+        return bool(base_url) and not base_url.startswith("https://api.openai.com/")

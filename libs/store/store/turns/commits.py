@@ -65,6 +65,7 @@ class AttemptResult:
     cached_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cost_micros: int | None = None
     is_estimated: bool = False
     first_token_ms: int | None = None
 
@@ -78,6 +79,8 @@ class Ending:
     commit: BatchId
     end_batch: bytes
     parts: Sequence[PartRow] = ()
+    calls: Sequence[CallRow] = ()
+    """Calls that the model was still asking for."""
     closed_calls: Sequence[tuple[UUID, str]] = ()
     """Calls that will not end, each with what is said of it."""
     attempt: AttemptResult | None = None
@@ -112,8 +115,8 @@ _SETTLE_OLDER = text("""
 _SETTLE = text("""
     update attempts set state = :state, outcome = :outcome, model_served = :model_served,
         input_tokens = :input_tokens, cached_tokens = :cached_tokens, output_tokens = :output_tokens,
-        reasoning_tokens = :reasoning_tokens, is_estimated = :is_estimated, first_token_ms = :first_token_ms,
-        ended_at = clock_timestamp(), reserved_micros = 0
+        reasoning_tokens = :reasoning_tokens, cost_micros = :cost_micros, is_estimated = :is_estimated,
+        first_token_ms = :first_token_ms, ended_at = clock_timestamp(), reserved_micros = 0
     where id = :id and state = 'open'
 """)
 
@@ -193,24 +196,7 @@ async def commit_model_call(
     """(a) The model call has ended: its parts, the calls as asked, its usage, the batch number. Raises `TurnLost`."""
     if await _hold(session, held, commit, steps):
         return
-    if calls:
-        await session.execute(
-            insert(ToolCall),
-            [
-                {
-                    "id": call.id,
-                    "turn_id": held.turn_id,
-                    "step": call.step,
-                    "name": call.name,
-                    "provider_call_id": call.provider_call_id,
-                    "state": "asked",
-                    "input": call.input,
-                    "epoch": held.epoch,
-                    "is_idempotent": call.is_idempotent,
-                }
-                for call in calls
-            ],
-        )
+    await _ask(session, held, calls)
     await _append(session, held, parts)
     await _settle(session, attempt)
 
@@ -260,6 +246,7 @@ async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessa
         if (await session.execute(_ENDED_SO, parameters)).one_or_none() is None:
             raise TurnLost
         return []
+    await _ask(session, held, ending.calls)
     await _append(session, held, ending.parts)
     for call_id, text_of_result in ending.closed_calls:
         await session.execute(_FINISH_CALL, {"call": call_id, "output": None, "error_text": text_of_result})
@@ -305,6 +292,27 @@ async def _touch(session: Session, held: Claim) -> None:
         raise TurnLost
 
 
+async def _ask(session: Session, held: Claim, calls: Sequence[CallRow]) -> None:
+    if calls:
+        await session.execute(
+            insert(ToolCall),
+            [
+                {
+                    "id": call.id,
+                    "turn_id": held.turn_id,
+                    "step": call.step,
+                    "name": call.name,
+                    "provider_call_id": call.provider_call_id,
+                    "state": "asked",
+                    "input": call.input,
+                    "epoch": held.epoch,
+                    "is_idempotent": call.is_idempotent,
+                }
+                for call in calls
+            ],
+        )
+
+
 async def _append(session: Session, held: Claim, parts: Sequence[PartRow]) -> None:
     if parts:
         await session.execute(
@@ -335,6 +343,7 @@ async def _settle(session: Session, result: AttemptResult) -> None:
             "cached_tokens": result.cached_tokens,
             "output_tokens": result.output_tokens,
             "reasoning_tokens": result.reasoning_tokens,
+            "cost_micros": result.cost_micros,
             "is_estimated": result.is_estimated,
             "first_token_ms": result.first_token_ms,
         },

@@ -102,7 +102,11 @@ _INSERT_TURN = text("""
     values (:turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model)
 """)
 
-_TOUCH = text("update threads set touched_at = clock_timestamp(), archived_at = null where id = :thread")
+# The first words name the thread until somebody finds a better title.
+_TOUCH = text("""
+    update threads set touched_at = clock_timestamp(), archived_at = null, title = coalesce(title, :title)
+    where id = :thread
+""")
 
 _ASK_TO_STOP = text("""
     update turns set stop_requested_at = clock_timestamp()
@@ -207,8 +211,16 @@ async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
         for n, part in enumerate(wish.parts)
     ]
     await session.execute(insert(MessagePart), rows)
-    await session.execute(_TOUCH, {"thread": wish.thread_id})
+    await session.execute(_TOUCH, {"thread": wish.thread_id, "title": _first_words(wish.parts)})
     return answer_id
+
+
+def _first_words(parts: list[dict[str, Any]], most: int = 60) -> str | None:
+    text = next((part["text"] for part in parts if part.get("type") == "text" and part["text"].strip()), "")
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line or None
+    return line[:most].rsplit(" ", 1)[0].rstrip(",;:.") + "…"
 
 
 async def stop(session: Session, thread_id: UUID, turn_id: UUID | None, limits: Limits) -> Stopped:

@@ -1,0 +1,73 @@
+"""What wakes this service: `turn.requested.v1`, and a stop for a turn that it holds."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from faststream.nats import NatsBroker, NatsMessage
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from bus.broker import subscription
+from chassis import logs, tracing
+from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
+from contracts.turns import TurnRequested
+from store import StoreAway, turns
+from store.turns import Claim
+from turn_runner.slots import Slots
+from turn_runner.turn import Workshop
+
+log = logs.get(__name__)
+
+
+def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> None:
+    @broker.subscriber(**subscription(TURN_CONSUMER))
+    async def on_turn_requested(message: NatsMessage) -> None:
+        """Claims, acknowledges, starts the turn; returns when a slot is free for the next."""
+        try:
+            request = TurnRequested.model_validate_json(message.body)
+        except ValidationError as wrong:
+            log.error("not a turn request; dropped", reason=str(wrong))
+            await message.reject()
+            return
+        redelivered = (message.raw_message.metadata.num_delivered or 1) > 1
+        with tracing.consumer_span(TURN_REQUESTED, message.headers, redelivered=redelivered):
+            claim = await _claim(request, message, workshop, slots)
+            await message.ack()  # whether or not the claim took: the message was a wake-up
+            if claim is not None:
+                slots.take(claim)
+            slots.not_claiming(request.turn_id)
+        await slots.free()
+
+
+async def _claim(request: TurnRequested, message: NatsMessage, workshop: Workshop, slots: Slots) -> Claim | None:
+    """Claims once the lease is good; while Postgres is away the message stays ours."""
+    while True:
+        await _good_lease(message, workshop)
+        slots.claiming(request.turn_id)
+        try:
+            async with workshop.store.session(request.user_id) as session:
+                return await turns.claim(session, request.turn_id, workshop.lease.id)
+        except StoreAway as away:
+            # If the claim took and only its reply was lost, the sweep finds our orphan and queues it again.
+            slots.not_claiming(request.turn_id)
+            log.warning("claim waits", reason=str(away))
+            await message.in_progress()
+            await workshop.lease.next_beat()
+
+
+async def _good_lease(message: NatsMessage, workshop: Workshop) -> None:
+    if not workshop.lease.is_good:
+        await message.in_progress()
+        await workshop.lease.good()
+
+
+async def subscribe_stops(client: Client, slots: Slots) -> None:
+    async def on_stop(message: Msg) -> None:
+        try:
+            slots.stop(UUID(message.subject.rsplit(".", 1)[1]))
+        except ValueError:
+            log.warning("not a turn to stop", subject=message.subject)
+
+    await client.subscribe("ctl.stop.*", cb=on_stop)

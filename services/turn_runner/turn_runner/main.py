@@ -1,0 +1,100 @@
+"""The composition root of the turn-runner: settings, connections, lease, sweep, broker. No logic."""
+
+from __future__ import annotations
+
+from bus.broker import make_broker
+from bus.connection import connect
+from bus.publish import AckedPublisher, publish_stored
+from bus.streams import check_streams
+from chassis.relay import OutboxRelay
+from chassis.service import Service, run
+from llm import Models, ModelSettings
+from store import Store, turns
+from turn_runner.handlers import subscribe_requests, subscribe_stops
+from turn_runner.lease import Lease
+from turn_runner.log import Logs, Pace
+from turn_runner.settings import RunnerSettings
+from turn_runner.slots import Slots
+from turn_runner.sweeper import Sweeper
+from turn_runner.turn import Workshop
+
+
+async def compose(service: Service[RunnerSettings]) -> None:
+    settings = service.settings
+    store = Store(
+        settings.database_url.get_secret_value(),
+        settings.database_system_url.get_secret_value(),
+        name=settings.process,
+        pool_size=settings.database_pool,
+    )
+    service.on_stop("store", store.dispose)
+    await service.connect("postgres", store.ping)
+
+    async def bus_is_away() -> None:
+        service.ready.hold("nats", "away")
+
+    async def bus_is_back() -> None:
+        service.ready.release("nats")
+        relay.wake()
+        await logs.publish_again()
+
+    url = settings.nats_url.get_secret_value()
+    client = await service.connect(
+        "nats", lambda: connect(url, settings.process, on_disconnect=bus_is_away, on_reconnect=bus_is_back)
+    )
+    service.on_stop("nats", client.close)
+    await service.connect("streams", lambda: check_streams(client))
+
+    relay = OutboxRelay(
+        store,
+        lambda subject, payload, id, headers=None: publish_stored(client, subject, payload, id, headers),
+        connected=lambda: client.is_connected,
+        sweep_every=settings.outbox_sweep,
+        batch=settings.outbox_batch,
+        in_flight=settings.outbox_in_flight,
+        keep=settings.outbox_keep,
+    )
+    service.spawn("outbox", relay.run())
+
+    publisher = AckedPublisher(client)
+    await publisher.start()
+    pace = Pace()
+    service.spawn("pace", pace.watch())
+    logs = Logs(client, publisher, pace, most_unacknowledged=settings.log_unacknowledged)
+    service.spawn("log", logs.keep_publishing())
+
+    models = Models(
+        ModelSettings(
+            default_model=settings.model,
+            openai_base_url=settings.openai_base_url,
+            openai_api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+        )
+    )
+    service.on_stop("models", models.aclose)
+
+    lease = Lease(
+        store,
+        name=settings.process,
+        slots=settings.runner_slots,
+        every=settings.heartbeat_every,
+        lease=settings.lease,
+        trust=settings.trust,
+    )
+    limits = turns.Limits(per_user=settings.turns_per_user, total=settings.turns_total)
+    workshop = Workshop(settings, store, models, lease, logs, relay, limits)
+    slots = Slots(workshop)
+    await lease.beat(slots)
+    service.on_stop("lease", lease.leave)
+    service.spawn("heartbeat", lease.keep(slots))
+    service.spawn("sweep", Sweeper(workshop, slots, client).keep_sweeping())
+
+    await subscribe_stops(client, slots)
+    service.on_stop("turns", lambda: slots.drain(max(0.0, service.grace_left() - 2.0)))
+    broker = make_broker(url, f"{settings.process}-requests")
+    subscribe_requests(broker, workshop, slots)
+    await broker.start()
+    service.on_stop("requests", broker.stop)
+
+
+if __name__ == "__main__":
+    run(RunnerSettings, compose)

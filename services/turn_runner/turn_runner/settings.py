@@ -1,0 +1,52 @@
+"""Every setting of the turn-runner."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import SecretStr
+
+from chassis.settings import ServiceSettings, print_table, setting
+
+
+class RunnerSettings(ServiceSettings):
+    service: ClassVar[str] = "turn-runner"
+
+    runner_slots: int = setting(512, "turns that one runner works on at once", unit="turns", ge=1)
+    turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", unit="turns", ge=1)
+    turns_total: int = setting(0, "turns of the deployment; 0 means the slots of all runners", unit="turns", ge=0)
+
+    heartbeat_every: float = setting(1.5, "how often a runner says that it is alive", unit="s", gt=0)
+    lease: float = setting(6.0, "how long a heartbeat keeps a runner alive", unit="s", gt=0)
+    trust: float = setting(
+        4.0, "age of the last good heartbeat beyond which a runner starts and commits nothing", unit="s", gt=0
+    )
+    sweep_every: float = setting(1.0, "how often a runner looks for turns that nobody holds", unit="s", gt=0)
+    sweep_patience: float = setting(
+        6.0, "own good heartbeats without a gap before a runner sweeps: a database that was away is a pause", unit="s"
+    )
+
+    model: str | None = setting(None, "provider/model that answers where none was chosen")
+    openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",))
+    openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",))
+    model_retries: int = setting(
+        3, "how often a model call is made again after a failure that may pass", unit="calls", ge=0, le=20
+    )
+    model_retry_pause: float = setting(
+        0.5, "first pause before a model call is made again; doubles each time", unit="s", gt=0
+    )
+    model_retry_longest: float = setting(
+        30.0, "longest pause between two calls; a provider that asks for more fails the turn", unit="s", gt=0
+    )
+
+    tool_output_bytes: int = setting(
+        256 * 1024, "how much of a tool's output the wire and the prompt get", unit="bytes", ge=1024
+    )
+    log_unacknowledged: int = setting(
+        1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
+    )
+    stop_grace: float = setting(5.0, "how long turns may finish after SIGTERM", unit="s", ge=0)
+
+
+if __name__ == "__main__":
+    print_table(RunnerSettings)

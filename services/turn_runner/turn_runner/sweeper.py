@@ -1,0 +1,81 @@
+"""The sweep, every second: turns that nobody holds, wake-ups that were lost, turns that may run now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+
+from chassis import logs, metrics
+from store import Session, StoreAway
+from store.system import runners, sweep
+from store.system.sweep import Swept
+from turn_runner.slots import Slots
+from turn_runner.turn import Workshop
+
+log = logs.get(__name__)
+
+ASK_AGAIN_WHEN_EMPTY, ASK_AGAIN_ANYWAY = 5.0, 30.0
+"""Seconds after which a queued turn is asked for again: if `TURN` is empty, and in any case."""
+
+_BURY_EVERY = 600
+
+_SWEPT = metrics.counter("retinue_sweep_turns_total", "turns that the sweep moved", ("how",))
+
+
+class Sweeper:
+    def __init__(self, workshop: Workshop, slots: Slots, client: Client) -> None:
+        self._work = workshop
+        self._slots = slots
+        self._client = client
+        self._passes = 0
+
+    async def keep_sweeping(self) -> None:
+        """Sweeps until cancelled, but only while our own heartbeats have long been good."""
+        settings = self._work.settings
+        while True:
+            await asyncio.sleep(settings.sweep_every)
+            if self._work.lease.unbroken < settings.sweep_patience:
+                continue  # a database that was away is a pause, not a death
+            try:
+                await self.sweep()
+            except StoreAway as away:
+                log.warning("sweep waits", reason=str(away))
+            except Exception:
+                log.exception("sweep failed")
+
+    async def sweep(self) -> None:
+        limits, lease = self._work.limits, self._work.lease
+        held = self._slots.held()
+        await self._pass(lambda s: sweep.close_dead(s, limits))
+        await self._pass(lambda s: sweep.close_orphans(s, lease.id, held, limits))
+        await self._pass(lambda s: sweep.stop_queued(s, limits))
+        age = ASK_AGAIN_WHEN_EMPTY if await self._is_queue_empty() else ASK_AGAIN_ANYWAY
+        await self._pass(lambda s: sweep.ask_again(s, age=age))
+        async with self._work.store.system() as session:
+            users = await sweep.waiting_users(session)
+        for user_id in users:
+            await self._pass(lambda s, user_id=user_id: sweep.promote_user(s, user_id, limits))
+        self._passes += 1
+        if self._passes % _BURY_EVERY == 1:
+            async with self._work.store.system() as session:
+                await runners.bury(session)
+
+    async def _pass(self, act: Callable[[Session], Awaitable[Swept]]) -> None:
+        async with self._work.store.system() as session:
+            swept = await act(session)
+        self._work.relay.after_commit(swept.outbox)
+        for how in ("failed", "stopped", "released", "asked_again", "promoted"):
+            if count := getattr(swept, how):
+                _SWEPT.labels(how=how).inc(count)
+                log.info("swept", how=how, turns=count)
+
+    async def _is_queue_empty(self) -> bool:
+        try:
+            info = await JetStreamContext(self._client).stream_info("TURN")
+        except (NatsError, OSError):
+            return False  # the bus is away: nothing that we ask would arrive
+        return info.state.messages == 0

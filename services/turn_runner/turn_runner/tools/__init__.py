@@ -1,0 +1,22 @@
+"""The register of tools, and which of them a channel is offered. One tool, one file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turn_runner.tools import calculator, current_time
+from turn_runner.tools.tool import Tool, ToolFailed
+
+__all__ = ["PROFILES", "TOOLS", "Tool", "ToolFailed", "offered"]
+
+TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (calculator.TOOL, current_time.TOOL)}
+
+PROFILES: dict[str, tuple[str, ...]] = {
+    "web": ("calculator", "current_time"),
+    "api": ("calculator", "current_time"),
+}
+"""Channel -> names of tools; a channel that is not here has none."""
+
+
+def offered(channel: str) -> list[Tool[Any]]:
+    return [TOOLS[name] for name in PROFILES.get(channel, ())]

@@ -10,7 +10,13 @@ from cli.up.refusal import Refused
 from cli.up.verb_group import register
 
 # Groups that bring heavy imports: their modules expose `app`, and are loaded when named or when help is asked for.
-GROUPS = {"dev": "cli.dev", "bench": "cli.bench"}
+GROUPS = {
+    "user": "cli.accounts.user",
+    "token": "cli.accounts.token",
+    "invite": "cli.accounts.invite",
+    "dev": "cli.dev",
+    "bench": "cli.bench",
+}
 
 
 def build(arguments: list[str]) -> typer.Typer:

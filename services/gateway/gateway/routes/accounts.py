@@ -56,9 +56,10 @@ class Me(UserAnswer):
 
 
 class Config(BaseModel):
-    registration: Literal["open", "invite", "closed"]
+    registration: Literal["open", "invite", "closed"] = Field(
+        description="Who may register now. While nobody has an account it says what the first one needs."
+    )
     needs_setup: bool = Field(description="Nobody has an account yet; the first one becomes the administrator.")
-    needs_setup_code: bool = Field(description="The first account needs the set-up code that was printed at start.")
     version: str
 
 
@@ -67,10 +68,10 @@ async def get_config(parts: PartsOf) -> Config:
     """What a page needs to know before anyone signs in."""
     async with parts.store.system() as session:
         is_new = not await accounts.has_accounts(session)
+    first = "invite" if parts.settings.production else "open"
     return Config(
-        registration=parts.settings.registration_mode,
+        registration=first if is_new else parts.settings.registration_mode,
         needs_setup=is_new,
-        needs_setup_code=is_new and parts.settings.production,
         version=version("retinue-gateway"),
     )
 

@@ -13,14 +13,11 @@ from gateway.answers import forbidden, missing
 from gateway.auth import Caller, Scope
 from gateway.http import Routes
 from gateway.parts import CallerOf, PartsOf
-from store.credentials import DEFAULT_SCOPES, digest, random_code
+from store.credentials import DEFAULT_SCOPES, TOKEN_PREFIX, digest, random_code
 from store.repositories import accounts
 from store.repositories.accounts import TokenInfo
 
 routes = Routes("tokens")
-
-PREFIX = "ret_"
-"""Makes a token known for what it is, to people, to secret scanners and to the mask of our logs."""
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
@@ -52,7 +49,7 @@ class TokenList(BaseModel):
 async def create_token(wish: TokenWish, caller: CallerOf, parts: PartsOf) -> NewToken:
     """Makes a token. It can do no more than the caller can."""
     scopes = _granted(caller, wish.scopes)
-    token = random_code(PREFIX)
+    token = random_code(TOKEN_PREFIX)
     async with parts.store.session(caller.user_id) as session:
         limit = parts.settings.tokens_per_user
         if await accounts.count_tokens(session) >= limit:

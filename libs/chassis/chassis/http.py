@@ -13,8 +13,18 @@ from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from chassis.errors import Misconfigured
+
+TRANSPORT = "retinue.transport"
+"""Name of the ASGI extension under which a request finds its transport, so that a stream can break, not just end."""
+
+
+class _Protocol(HttpToolsProtocol):
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: self.transport}  # pyright: ignore[reportGeneralTypeIssues]
 
 
 class _QuietServer(uvicorn.Server):
@@ -33,7 +43,7 @@ class HttpServer:
         self.port: int = listener.getsockname()[1]
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=_Protocol,
             loop="none",
             lifespan="off",
             log_config=None,

@@ -25,6 +25,7 @@ from gateway.auth import Authenticator
 from gateway.cookies import SessionCookie
 from gateway.parts import Parts
 from gateway.settings import GatewaySettings
+from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store, StoreAway
 from store.system import accounts
@@ -51,13 +52,15 @@ async def compose(service: Service[GatewaySettings]) -> None:
         cookie=cookie,
         auth=Authenticator(store, settings, cookie),
         addresses=ClientAddresses(settings.trusted_proxies),
+        streams=Streams(bus, store, settings.stream_limits),
     )
     service.spawn("tidy", _tidy(store, settings))
+    service.spawn("streams", parts.streams.run())
     app = make_app(parts)
     listener = bind(settings.host, settings.port) if settings.listen_fd is None else inherited(settings.listen_fd)
     server = HttpServer(app, listener)
     await server.start()
-    service.on_stop("http", lambda: server.stop(service.grace_left()))
+    service.on_stop("http", lambda: _stop_serving(service, server, parts.streams))
     log.info("listening", port=server.port, registration=settings.registration_mode, production=settings.production)
 
 
@@ -107,6 +110,15 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
     relays.append(relay)
     service.spawn("outbox", relay.run())
     return bus, relay
+
+
+async def _stop_serving(service: Service[GatewaySettings], server: HttpServer, streams: Streams) -> None:
+    """Stop accepting, let requests end, and break what streams are left: their clients resume elsewhere."""
+    stopping = asyncio.ensure_future(server.stop(service.grace_left()))
+    await asyncio.wait({stopping}, timeout=min(service.settings.stream_drain, service.grace_left()))
+    if broken := streams.reset_all():
+        log.info("reset streams", streams=broken)
+    await stopping
 
 
 async def _is_connected(bus: Client) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends
@@ -17,6 +17,7 @@ from gateway.addresses import ClientAddresses
 from gateway.auth import Authenticator, Caller
 from gateway.cookies import SessionCookie
 from gateway.settings import GatewaySettings
+from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store
 from store.outbox import OutboxMessage
@@ -35,7 +36,7 @@ class Parts:
     cookie: SessionCookie
     auth: Authenticator
     addresses: ClientAddresses
-    streams: Any = None
+    streams: Streams
     """Readers of the chunk log."""
 
     async def after_commit(self, rows: list[OutboxMessage], stop: UUID | None = None) -> None:

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, SecretStr
 from pydantic_settings import NoDecode
 
 from chassis.settings import ServiceSettings, is_loopback, print_table, setting
+from gateway.streams.limits import StreamLimits
 from store.turns.promotion import Limits
 
 Registration = Literal["open", "invite", "closed"]
@@ -25,6 +26,8 @@ Listed = Annotated[list[str], NoDecode, BeforeValidator(_listed)]
 
 class GatewaySettings(ServiceSettings):
     service = "gateway"
+
+    stop_grace: float = setting(8.0, "how long a stop may take before what is left is dropped", unit="s", ge=0)
 
     # The public door
     listen_fd: int | None = setting(None, "inherited listening socket; without one, host and port are bound")
@@ -69,6 +72,35 @@ class GatewaySettings(ServiceSettings):
     turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1)
     turns_total: int = setting(0, "turns of all users at once; 0: as many as the runners have slots", ge=0)
     turns_waiting: int = setting(10, "turns that may wait in one thread", ge=1)
+
+    message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
+
+    # Streams
+    stream_queue_batches: int = setting(64, "batches queued for a slow viewer before it reads the log", ge=1)
+    stream_queue_bytes: int = setting(
+        256 * 1024, "bytes queued for a slow viewer before it reads the log", unit="bytes", ge=1024
+    )
+    stream_held_batches: int = setting(256, "early batches that a viewer holds back", ge=1)
+    stream_read_ahead: int = setting(
+        1 << 20, "bytes of the stored log that a viewer keeps while it catches up", unit="bytes", ge=1024
+    )
+    stream_silence: float = setting(5.0, "silence after which a viewer reads row and log", unit="s", gt=0)
+    stream_heartbeat: float = setting(15.0, "silence after which a viewer gets a comment", unit="s", gt=0)
+    stream_drain: float = setting(5.0, "how long streams go on after a stop was asked for", unit="s", ge=0)
+    stream_stuck: float = setting(60.0, "a viewer that takes nothing for so long is reset", unit="s", gt=0)
+
+    @property
+    def stream_limits(self) -> StreamLimits:
+        """What readers of the chunk log go by."""
+        return StreamLimits(
+            queue_batches=self.stream_queue_batches,
+            queue_bytes=self.stream_queue_bytes,
+            held_batches=self.stream_held_batches,
+            read_ahead=self.stream_read_ahead,
+            silence=self.stream_silence,
+            heartbeat=self.stream_heartbeat,
+            stuck=self.stream_stuck,
+        )
 
     @property
     def limits(self) -> Limits:

@@ -1,6 +1,6 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, agents, threads, tokens
+from gateway.routes import accounts, agents, chat, threads, tokens, turns
 
-ROUTES = (accounts.routes, tokens.routes, agents.routes, threads.routes)
+ROUTES = (accounts.routes, tokens.routes, agents.routes, threads.routes, turns.routes, chat.routes)
 """Every route of the gateway."""

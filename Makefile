@@ -118,5 +118,5 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.
 
 $(WEB)/dist/index.html: $(WEB)/node_modules/.package-lock.json $(WEB_FILES)
 	@echo "Building the web page"
-	@$(NPM) run build --silent
+	@$(NPM) run build --silent -- --logLevel warn
 	@touch $@

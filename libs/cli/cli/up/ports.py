@@ -46,15 +46,17 @@ class Ports:
     def open_public(self, host: str, asked: int | None) -> socket.socket:
         """The listening socket of the one public port.
 
-        A port that was asked for is taken or refused; without one the kept port or the default is tried first
-        and the ones above it after it.
+        A port that was asked for is taken or refused; 0 asks for any. Without one the kept port or the default is
+        tried first and the ones above it after it.
         """
-        if asked is not None:
+        kept = self._kept.get("public")
+        if asked:
             listener = self._listen_or_refuse(host, asked)
+            self._kept.pop("public", None)
         else:
-            first = self._kept.get("public", DEFAULT_PUBLIC_PORT)
-            listener = next(filter(None, (_listen(host, port) for port in range(first, first + 200))), None)
-            listener = listener or self._listen_or_refuse(host, 0)
+            first = kept or DEFAULT_PUBLIC_PORT
+            tried = [*([kept] if kept else []), 0] if asked == 0 else [*range(first, min(first + 200, 65536)), 0]
+            listener = next(listener for port in tried if (listener := _listen(host, port)))
         self._settle("public", listener.getsockname()[1])
         return listener
 

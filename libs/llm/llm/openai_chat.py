@@ -54,10 +54,12 @@ class ChatCall(Call):
         self._connections = connections
         self._reader = ChunkReader(model_id)
         self._response: aiohttp.ClientResponse | None = None
+        self._opening: asyncio.Timeout | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._waiting_since: float | None = None
         self._begun = False
         self._silent = False
+        self._closed = False
 
     async def stream(self) -> AsyncIterator[list[Event]]:
         try:
@@ -97,12 +99,15 @@ class ChatCall(Call):
             await self.aclose()
 
     async def aclose(self) -> None:
+        self._closed = True
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
         # Drops the connection at once, unless the answer was read to its end: then it is back in the pool already.
         if self._response is not None:
             self._response.close()
+        elif self._opening is not None:
+            self._opening.reschedule(asyncio.get_running_loop().time())
 
     async def _open(self) -> aiohttp.ClientResponse:
         patience = self._connections.patience
@@ -110,7 +115,7 @@ class ChatCall(Call):
         name = self._name if isinstance(self._name, str) else await self._name.name()
         body = encode(self._request, name, limit_field=self._endpoint.limit_field)
         try:
-            async with asyncio.timeout(patience.connect + patience.first_byte):
+            async with asyncio.timeout(patience.connect + patience.first_byte) as self._opening:
                 self._response = await self._connections.session().post(
                     url,
                     # Bytes beyond 1 MiB would be written in one go, holding up every other turn.
@@ -122,14 +127,16 @@ class ChatCall(Call):
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             text = f"{self._model}: no connection to the provider"
             raise StreamBroken(text, reason="unreachable", detail=f"{url}: {error!r}") from error
-        except TimeoutError as error:
-            self._silent = True
-            raise self._broken(error) from error
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             text = f"{self._model}: the provider's base URL is not an http address"
             raise NotConfigured(text, detail=url) from error
         except (aiohttp.ClientError, OSError) as error:
             raise self._broken(error) from error
+        finally:
+            self._opening = None
+        if self._closed:
+            # Closed by another task just as the answer began.
+            raise self._broken(ConnectionAbortedError("closed by the caller"))
         if self._response.status // 100 != 2:
             body = await self._read_up_to(REFUSAL_LIMIT, self._response)
             raise refusal(self._model, self._response.status, self._response.headers, body, key=self._endpoint.key)
@@ -173,7 +180,7 @@ class ChatCall(Call):
 
     def _broken(self, error: Exception) -> StreamBroken:
         reason: BreakReason
-        if self._silent:
+        if self._silent or isinstance(error, TimeoutError):
             reason, said = "silence", "the provider has gone silent"
         elif isinstance(error, EventTooLarge):
             reason, said = "bad_data", f"the provider sent an event of more than {EVENT_LIMIT} bytes"

@@ -226,20 +226,24 @@ async def test_leaving_the_call_closes_the_connection_at_once(models: Models, sc
     assert (record["ended_ns"] - left_ns) / 1e6 < 300
 
 
-async def test_aclose_from_elsewhere_ends_the_stream(models: Models, scripted: ScriptedModel):
-    call = models.resolve().call(ask("closed elsewhere [[tokens=1000 rate=20]]"))
+@pytest.mark.parametrize("script", ["tokens=1000 rate=20", "silence"])
+async def test_aclose_from_elsewhere_ends_the_stream(models: Models, scripted: ScriptedModel, script: str):
+    words = f"closed elsewhere {script} [[{script}]]"
+    call = models.resolve().call(ask(words))
 
     async def listen() -> None:
         async for _ in call.stream():
             pass
 
     listening = asyncio.create_task(listen())
-    await scripted.wait(started=1, user="closed elsewhere")
+    await scripted.wait(started=1, user=words)
     await call.aclose()
+    closed_ns = time.monotonic_ns()
     with pytest.raises(StreamBroken):
         await asyncio.wait_for(listening, 1)
-    (record,) = await scripted.wait(ended=1, user="closed elsewhere")
+    (record,) = await scripted.wait(ended=1, user=words)
     assert record["outcome"] == "cancelled"
+    assert (record["ended_ns"] - closed_ns) / 1e6 < 300
 
 
 async def test_a_slow_consumer_is_not_the_providers_silence(models: Models):

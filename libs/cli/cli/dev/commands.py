@@ -38,3 +38,4 @@ def hold(
     from cli.up.folder import named_root
 
     control.hold(named_root(data_dir), server, seconds)
+    typer.echo(f"{server} rested {seconds:g} s and is ready again.")

@@ -6,7 +6,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from cli.dev.model.wire import Break, Frame, Pause
+from cli.dev.model.wire import Break, Frame, Paced, Pause
 
 BURST = 64  # frames that may be written without giving way
 FULL = 256 * 1024  # bytes that may wait for a slow reader
@@ -57,7 +57,7 @@ class Player:
                 self._due = self._loop.time() + frame.seconds
                 return self._at(self._due)
             self._write(frame)
-            if self._interval:
+            if self._interval and type(frame) is Paced:
                 self._due += self._interval
                 if self._due > self._loop.time():
                     return self._at(self._due)

@@ -30,7 +30,7 @@ class PlayedCall:
 class Reply:
     """One answer. Counts are tokens (one chunk each), times are seconds.
 
-    text:      what to say, sent word by word; None: `tokens` varied words.
+    text:      what to say, sent word by word; None: `tokens` varied words (20, or none beside tool calls).
     reasoning: tokens of reasoning before the text.
     rate:      tokens per second; 0: as fast as the client reads.
     delay:     before the response headers; `think`: from the headers to the first token.
@@ -47,7 +47,7 @@ class Reply:
     """
 
     text: str | None = None
-    tokens: int = 20
+    tokens: int | None = None
     reasoning: int = 0
     rate: float = 0
     delay: float = 0
@@ -73,6 +73,11 @@ class Reply:
     garbage: int | None = None
     error: int | None = None
     times: int = 0
+
+    @property
+    def words(self) -> int:
+        """How many words to make up."""
+        return self.tokens if self.tokens is not None else 0 if self.tools else 20
 
     def healthy(self) -> "Reply":
         """This reply without its fault."""

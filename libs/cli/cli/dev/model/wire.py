@@ -27,6 +27,12 @@ class Break:
     kind: Literal["reset", "cut", "hang"]
 
 
+class Paced(bytes):
+    """A frame that carries a token: what follows waits for the pace. Other frames are followed at once."""
+
+    __slots__ = ()
+
+
 Frame = bytes | Pause | Break
 
 
@@ -35,7 +41,7 @@ def frames(reply: Reply, record: Record) -> Iterator[Frame]:
     line = b"\r\n" if reply.crlf else b"\n"
     for frame in _frames(reply, record):
         if isinstance(frame, bytes):
-            frame = frame if line == b"\n" else frame.replace(b"\n", line)
+            frame = frame if line == b"\n" else type(frame)(frame.replace(b"\n", line))
         yield frame
 
 
@@ -55,7 +61,7 @@ def _frames(reply: Reply, record: Record) -> Iterator[Frame]:
             if isinstance(broken[-1], Break):
                 return
         record.tokens += 1
-        yield head[token.reasoning] + token.json + tail
+        yield Paced(head[token.reasoning] + token.json + tail)
         if reply.comments and record.tokens % 5 == 0:
             yield b": still there\n\n"
     if broken := _break(breaks, record, head, over=True):
@@ -79,7 +85,7 @@ def tokens(reply: Reply, record: Record) -> Iterator[Token]:
     for piece in words(reply.reasoning, seed + 1):
         yield Token(b'"%s"' % piece.encode(), reasoning=True)
     if reply.stamp:
-        for number in range(reply.tokens):
+        for number in range(reply.words):
             yield Token(b'"%d:%d "' % (number, time.monotonic_ns()))
         return
     for piece in pieces(reply, record):
@@ -90,8 +96,7 @@ def tokens(reply: Reply, record: Record) -> Iterator[Token]:
 def pieces(reply: Reply, record: Record) -> Iterator[str]:
     """The text of the answer, cut as it is streamed."""
     if reply.text is None:
-        # Where tools are called, the answer is the matter of the next step; unless the script says otherwise.
-        yield from words(0 if reply.tools and reply.tokens == Reply().tokens else reply.tokens, seed_of(record.hash))
+        yield from words(reply.words, seed_of(record.hash))
         return
     for number, word in enumerate(reply.text.split(" ")):
         if number or word:

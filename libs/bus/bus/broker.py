@@ -44,4 +44,6 @@ def subscription(name: str) -> dict[str, Any]:
             max_deliver=spec.max_deliver,
         ),
         "ack_policy": AckPolicy.MANUAL,
+        # FastStream's default is `_INBOX.`, which our users may not read: pulls would wait for ever, and in silence.
+        "inbox_prefix": None,
     }

@@ -1,5 +1,6 @@
 """The whole stack: one address, processes that return, connections that wait for the gateway."""
 
+import json
 import os
 import signal
 import socket
@@ -30,8 +31,6 @@ def is_back(stack: Stack, name: str, old: int) -> bool:
 
 
 def test_ps_lists_every_process_ready(own: Stack) -> None:
-    import json
-
     answer = retinue("ps", "--json", env={"RETINUE_DATA_DIR": str(own.data_dir)})
     assert answer.returncode == 0, answer.stderr
     rows = json.loads(answer.stdout)

@@ -15,7 +15,7 @@ GROUPS = {
     "token": "cli.accounts.token",
     "invite": "cli.accounts.invite",
     "dev": "cli.dev",
-    "bench": "cli.bench",
+    "bench": "cli.bench.commands",
 }
 
 

@@ -71,7 +71,10 @@ def run_detached(settings: UpSettings) -> None:
             cwd="/",
         )
     os.close(writer)
-    _await_news(reader, folder)
+    try:
+        _await_news(reader, folder)
+    except KeyboardInterrupt:
+        raise Refused("The start goes on in the background: see `retinue status`, end it by `retinue down`.") from None
 
 
 def _await_news(reader: int, folder: DataFolder) -> None:

@@ -10,6 +10,7 @@ import sys
 
 from bus.connection import connect
 from bus.streams import ensure_streams
+from cli.accounts.setup_code import new_setup_code
 from cli.up.orders import Orders
 from store.migrate import migrate as migrate_database
 
@@ -24,5 +25,12 @@ async def migrate(orders: Orders) -> None:
         await connection.close()
 
 
+async def migrate_as_ordered(orders: Orders) -> None:
+    """Migrate; print the set-up code, and nothing else, where the first account needs one."""
+    await migrate(orders)
+    if orders.setup_code_url is not None and (code := await new_setup_code(orders.setup_code_url)):
+        print(code)
+
+
 if __name__ == "__main__":
-    asyncio.run(migrate(Orders(**json.load(sys.stdin))))
+    asyncio.run(migrate_as_ordered(Orders(**json.load(sys.stdin))))

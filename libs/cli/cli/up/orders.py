@@ -14,6 +14,7 @@ class Orders:
     superuser_url: str
     nats_url: str
     passwords: dict[str, str]  # by Postgres role
+    setup_code_url: str | None = None  # the login that makes the set-up code, where the first account needs one
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -24,4 +25,5 @@ def orders_for(ground: Ground) -> Orders:
         superuser_url=postgres.url(ground, postgres.SUPERUSER, "postgres"),
         nats_url=nats.url(ground, nats.ADMIN),
         passwords={role: ground.secrets[postgres.secret_of(role)] for role in services.all_roles()},
+        setup_code_url=postgres.url(ground, "gateway_system") if ground.settings.production else None,
     )

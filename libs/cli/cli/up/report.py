@@ -17,6 +17,12 @@ class Report:
         print(f"[{time.monotonic() - self._begun:5.1f} s] {sentence}", file=sys.stderr, flush=True)
         self._tell({"progress": sentence})
 
+    def confide(self, sentence: str) -> None:
+        """A secret for the person who starts the stack: shown to them, kept out of the supervisor's log."""
+        if self._notify is None:
+            print(sentence, file=sys.stderr, flush=True)
+        self._tell({"progress": sentence})
+
     def ready(self, url: str) -> None:
         """The one line on stdout that scripts wait for."""
         print(f"Retinue is ready: {url}", flush=True)

@@ -119,7 +119,7 @@ class Supervisor:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "cli.up.migration"),
                 stdin=asyncio.subprocess.PIPE,
-                stdout=log,
+                stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 cwd="/",
                 start_new_session=True,
@@ -127,10 +127,12 @@ class Supervisor:
 
     async def _finish_migration(self, migration: asyncio.subprocess.Process, ground: Ground) -> None:
         begun = time.monotonic()
-        await migration.communicate(orders_for(ground).to_json())
+        setup_code, _ = await migration.communicate(orders_for(ground).to_json())
         if migration.returncode != 0:
             raise Refused(f"The migration failed: the reason is in {self._folder.log('migrate')}.")
         self._report.progress(f"tables and streams are up to date ({time.monotonic() - begun:.1f} s)")
+        if setup_code:
+            self._report.confide(f"Set-up code for the first account, to be used once: {setup_code.decode().strip()}")
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
         """Do the work; False if the wish to stop came first."""

@@ -2,7 +2,6 @@
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 
 import typer
 
@@ -15,7 +14,7 @@ GROUPS = {
     "token": "cli.accounts.token",
     "invite": "cli.accounts.invite",
     "dev": "cli.dev",
-    "bench": "cli.bench.commands",
+    "bench": "cli.bench",
 }
 
 
@@ -32,8 +31,8 @@ def build(arguments: list[str]) -> typer.Typer:
     register(app)
     first = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name, module in GROUPS.items():
-        if first in (None, name) and find_spec(module):
-            app.add_typer(import_module(module).app, name=name)
+        if first in (None, name) and (group := getattr(import_module(module), "app", None)):
+            app.add_typer(group, name=name)
     return app
 
 

@@ -1,0 +1,1 @@
+"""Measuring a running Retinue, and the client that measurements and crash tests watch with."""

@@ -45,9 +45,13 @@ def _no_constant(name: str) -> Any:
 
 
 class Narration:
-    """One model call, told as chunks. `prefix` makes part ids unique within the message, whatever was retried."""
+    """One model call, told as chunks. `prefix` makes part ids unique within the message, whatever was retried.
 
-    def __init__(self, prefix: str) -> None:
+    `follows_step` says that an earlier step is to be closed first; that belongs to this step's first batch, so that
+    it is said again when the step is told again.
+    """
+
+    def __init__(self, prefix: str, *, follows_step: bool = False) -> None:
         self.text: list[str] = []
         self.calls: list[AskedCall] = []
         self.usage: Usage | None = None
@@ -57,6 +61,7 @@ class Narration:
         self.characters = 0
         """Everything that was streamed, for an estimate where the provider reports no usage."""
         self._prefix = prefix
+        self._follows_step = follows_step
         self._parts = 0
         self._open: Open | None = None
         self._part = ""
@@ -100,6 +105,8 @@ class Narration:
     def _begin(self, told: list[Chunk]) -> None:
         if not self.has_begun:
             self.has_begun = True
+            if self._follows_step:
+                told.append(chunks.finish_step())
             told.append(chunks.start_step())
 
     def _say(self, kind: Open, text: str, told: list[Chunk]) -> None:

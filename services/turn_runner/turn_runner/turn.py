@@ -251,7 +251,7 @@ class Turn:
 
     async def _open_attempt(self, model: Model, request: Request, number: int) -> _Attempt:
         """(o) The attempt's row comes before the call, so that no call is without one."""
-        narration = Narration(f"{self.epoch}.{self._steps}.{number}")
+        narration = Narration(f"{self.epoch}.{self._steps}.{number}", follows_step=self._stored > 0)
         attempt = _Attempt(uuid7(), self._steps, model.id, narration, _characters(request))
 
         async def open(session: Session) -> None:
@@ -320,7 +320,6 @@ class Turn:
             if isinstance(outcome, BaseException):
                 raise outcome
             results.append(outcome)
-        await self._log.write([chunks.finish_step()])
         return results
 
     async def _use_tool(self, call: AskedCall, names: set[str]) -> Result:
@@ -399,7 +398,7 @@ class Turn:
         closed = [(id, interrupted_result(state)) for id, state in self._open_calls.items()]
         closed += [(call.id, interrupted_result("asked")) for call in new_calls]
         last: list[Chunk] = [call_result(id, None, text) for id, text in closed]
-        if attempt is not None and attempt.narration.has_begun:
+        if len(self._log.reducer):
             last.append(chunks.finish_step())
         last += closing_chunks(self.turn_id, ended.status.value, ended.ended_by, ended.error, ended.finish_reason)
         ending = Ending(

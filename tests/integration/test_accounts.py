@@ -4,13 +4,7 @@ import secrets
 
 import pytest
 
-from tests.kit.gateway import PASSWORD, gateway_on, person_at
-
-
-@pytest.fixture(scope="module")
-def gateway(servers):
-    with gateway_on(servers) as running:
-        yield running
+from tests.kit.gateway import PASSWORD, person_at
 
 
 def test_register_signs_in_and_brings_an_agent(gateway):
@@ -66,3 +60,65 @@ def test_threads_are_made_listed_renamed_and_put_away(gateway):
     assert back.json()["archived"] is False
     empty = person.browser.get(f"/api/threads/{first['id']}/messages")
     assert empty.json() == {"items": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("ab", PASSWORD),
+        ("a" * 41, PASSWORD),
+        ("a b c", PASSWORD),
+        ("_hidden", PASSWORD),
+        ("<script>", PASSWORD),
+        ("a\u202ebc", PASSWORD),
+        ("", PASSWORD),
+        ("ada lovelace", PASSWORD),
+        ("short-password", "123456789"),
+        ("long-password", "x" * 257),
+    ],
+)
+def test_unfit_names_and_passwords_are_refused(gateway, username, password):
+    answer = gateway.client().post("/api/auth/register", json={"username": username, "password": password})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "invalid"
+    assert password not in answer.text or not password
+
+
+def test_names_that_look_alike_are_one(gateway):
+    name = f"Straße-{secrets.token_hex(4)}"
+    person = person_at(gateway, name)
+    for same in (name.upper(), name.replace("ß", "ss"), f" {name.lower()} ", name.replace("S", "\uff33")):
+        again = gateway.client().post("/api/auth/register", json={"username": same, "password": PASSWORD})
+        assert (again.status_code, again.json()["error"]) == (409, "username_taken")
+        assert (
+            gateway.client().post("/api/auth/login", json={"username": same, "password": PASSWORD}).json()["user"]["id"]
+            == person.id
+        )
+
+
+def test_a_wrong_password_and_an_unknown_name_look_alike(gateway):
+    person = person_at(gateway)
+
+    def answer(username):
+        return gateway.client().post("/api/auth/login", json={"username": username, "password": "wrong password"})
+
+    wrong, unknown = answer(person.username), answer(f"nobody-{secrets.token_hex(6)}")
+    assert wrong.status_code == unknown.status_code == 401
+    assert wrong.json() == unknown.json()
+    assert "set-cookie" not in wrong.headers
+
+
+def test_a_password_is_the_same_however_its_letters_are_composed(gateway):
+    name = f"nfd-{secrets.token_hex(6)}"
+    composed, decomposed = "p\u00e4ssword long", "pa\u0308ssword long"
+    gateway.client().post("/api/auth/register", json={"username": name, "password": composed})
+    answer = gateway.client().post("/api/auth/login", json={"username": name, "password": decomposed})
+    assert answer.status_code == 200
+
+
+def test_config_tells_a_page_what_to_ask_for(gateway):
+    person_at(gateway)
+    config = gateway.client().get("/api/config").json()
+    assert config["registration"] == "open"
+    assert config["needs_setup"] is False
+    assert config["version"]

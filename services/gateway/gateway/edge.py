@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from chassis import logs
 from chassis.errors import Refused
 from contracts.ids import uuid7
-from gateway.answers import answer
+from gateway.answers import answer, invalid, missing
 from gateway.origins import host_is_ours, is_cors_origin
 from gateway.settings import GatewaySettings
 
@@ -81,8 +81,11 @@ class Edge:
     def _early(self, scope: Scope, headers: Headers, cors: str) -> Response | None:
         if not host_is_ours(headers.get("host", ""), self._settings):
             message = "This host name is not one of this deployment's. An admin can add it to RETINUE_ALLOWED_HOSTS."
-            refused = Refused(421, "unknown_host", message)
-            return JSONResponse(refused.body(), refused.status)
+            return _refusal(Refused(421, "unknown_host", message))
+        if "\0" in scope["path"]:
+            return _refusal(missing("address"))  # no text of ours holds one, and Postgres takes none
+        if b"%00" in scope["query_string"]:
+            return _refusal(invalid("A query cannot hold null characters."))
         if scope["method"] != "OPTIONS":
             return None
         methods = sorted({*self._methods_of(scope), "OPTIONS"})
@@ -109,6 +112,10 @@ class Edge:
             # Without Allow-Credentials: a foreign page comes with a token, never with a person's cookie.
             headers["Access-Control-Allow-Origin"] = cors
             headers["Access-Control-Expose-Headers"] = _CORS_SHOWN
+
+
+def _refusal(refused: Refused) -> Response:
+    return JSONResponse(refused.body(), refused.status, refused.headers)
 
 
 def _request_id(headers: Headers) -> str:

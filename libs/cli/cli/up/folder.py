@@ -55,6 +55,10 @@ class DataFolder:
         return self.root / "state.json"
 
     @property
+    def migrated(self) -> Path:
+        return self.root / "migrated.json"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

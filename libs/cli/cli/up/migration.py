@@ -1,7 +1,6 @@
 """Roles, tables, streams: brought to the state that this version needs, before any service starts.
 
-As a process (`python -m cli.up.migration`) it imports first and reads its orders from stdin when the servers are
-ready, so that the two waits overlap and the supervisor stays small.
+As a process of its own (`python -m cli.up.migration`) it reads its orders, with their passwords, from stdin.
 """
 
 import asyncio

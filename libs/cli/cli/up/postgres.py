@@ -52,18 +52,28 @@ async def is_ready(binaries: Path, port: int, password: str) -> bool:
     """Whether the superuser may log in; raises OSError while nobody listens."""
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.close()
-    answer = await asyncio.create_subprocess_exec(
+    return await _psql(binaries, port, password, "postgres", "select 1") == "1"
+
+
+async def answer(ground: Ground, question: str) -> str | None:
+    """What our database says to one question of the superuser; None where it cannot answer."""
+    password = ground.secrets[secret_of(SUPERUSER)]
+    return await _psql(_reachable_binaries(ground), ground.ports["postgres"], password, DATABASE, question)
+
+
+async def _psql(binaries: Path, port: int, password: str, database: str, question: str) -> str | None:
+    asking = await asyncio.create_subprocess_exec(
         str(binaries / "psql"),
-        *("--no-psqlrc", "--no-password", "--tuples-only", "--no-align", "--command=select 1"),
-        f"host=127.0.0.1 port={port} user={SUPERUSER} dbname=postgres connect_timeout=2",
+        *("--no-psqlrc", "--no-password", "--tuples-only", "--no-align", f"--command={question}"),
+        f"host=127.0.0.1 port={port} user={SUPERUSER} dbname={database} connect_timeout=2",
         env=_clean_environment() | {"PGPASSWORD": password},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
     )
-    output, _ = await answer.communicate()
-    return output.strip() == b"1"
+    output, _ = await asking.communicate()
+    return output.decode().strip() if asking.returncode == 0 else None
 
 
 def package_binaries() -> Path:

@@ -7,26 +7,40 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 PROBE_SECONDS = 2.0
 
 
 async def nats_is_ready(port: int, user: str, password: str) -> bool:
     """Whether this user may connect and JetStream answers."""
+    answer = await _ask_jetstream(port, user, password, "INFO")
+    return answer is not None and "error" not in answer
+
+
+async def nats_streams(port: int, user: str, password: str) -> list[str]:
+    """The names of the streams there are (of the first 1024)."""
+    answer = await _ask_jetstream(port, user, password, "STREAM.NAMES")
+    return (answer or {}).get("streams") or []
+
+
+async def _ask_jetstream(port: int, user: str, password: str, question: str) -> dict[str, Any] | None:
+    """The answer of JetStream's own API; None if the login is refused."""
+    login = {"verbose": False, "pedantic": False, "user": user, "pass": password, "lang": "retinue", "version": "1"}
+    inbox = f"_INBOX.{user}.probe"
     async with _connected(port) as (reader, writer):
         await reader.readline()  # INFO
-        login = {"verbose": False, "pedantic": False, "user": user, "pass": password, "lang": "retinue", "version": "1"}
-        inbox = f"_INBOX.{user}.probe"
-        writer.write(f"CONNECT {json.dumps(login)}\r\nSUB {inbox} 1\r\nPUB $JS.API.INFO {inbox} 0\r\n\r\n".encode())
+        writer.write(f"CONNECT {json.dumps(login)}\r\nSUB {inbox} 1\r\n".encode())
+        writer.write(f"PUB $JS.API.{question} {inbox} 0\r\n\r\n".encode())
         while line := await reader.readline():
             verb = line.split(b" ", 1)[0].strip().upper()
             if verb == b"-ERR":
-                return False
+                return None
             if verb == b"PING":
                 writer.write(b"PONG\r\n")
-            if verb in (b"MSG", b"HMSG"):
-                return b'"error"' not in await reader.readexactly(int(line.split()[-1]))
-    return False
+            if verb == b"MSG":
+                return json.loads(await reader.readexactly(int(line.split()[-1])))
+    return None
 
 
 async def valkey_is_ready(port: int, password: str) -> bool:

@@ -13,11 +13,12 @@ from cli.up import logs, services
 from cli.up.account import Account
 from cli.up.child import Child
 from cli.up.control import ControlDoor
-from cli.up.ending import sweep
+from cli.up.ending import MARK, sweep
 from cli.up.folder import DataFolder, stamp_layout
+from cli.up.freshness import is_fresh, note_fresh
 from cli.up.lifeline import Lifeline
 from cli.up.lock import FolderLock
-from cli.up.orders import orders_for
+from cli.up.orders import Orders, orders_for
 from cli.up.private_files import write_private_json
 from cli.up.program import Ground, Program
 from cli.up.refusal import Refused
@@ -92,14 +93,10 @@ class Supervisor:
     async def _start(self, ground: Ground) -> None:
         for moved in ground.ports.moved:
             self._report.progress(moved)
-        migration = await self._begin_migration()
-        try:
-            await self._start_all("server")
-            await self._finish_migration(migration, ground)
-        finally:
-            if migration.returncode is None:
-                migration.kill()
-                await migration.wait()
+        await self._start_all("server")
+        orders = orders_for(ground)
+        if orders.setup_code_url is not None or not await is_fresh(ground, orders):
+            await self._migrate(ground, orders)
         await self._start_all("service")
 
     async def _start_all(self, kind: str) -> None:
@@ -113,23 +110,28 @@ class Supervisor:
         await child.start(self._settings.start_timeout_seconds)
         self._report.progress(f"{child.program.name} is ready ({time.monotonic() - begun:.1f} s)")
 
-    async def _begin_migration(self) -> asyncio.subprocess.Process:
-        """Started early, because its imports take as long as the servers do; it waits for its orders."""
+    async def _migrate(self, ground: Ground, orders: Orders) -> None:
+        """In a process of its own, so that the supervisor stays small."""
+        begun = time.monotonic()
         with self._folder.log("migrate").open("ab") as log:
-            return await asyncio.create_subprocess_exec(
+            migration = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "cli.up.migration"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
+                env=os.environ | {MARK: str(self._folder.root)},
                 cwd="/",
                 start_new_session=True,
             )
-
-    async def _finish_migration(self, migration: asyncio.subprocess.Process, ground: Ground) -> None:
-        begun = time.monotonic()
-        setup_code, _ = await migration.communicate(orders_for(ground).to_json())
+        try:
+            setup_code, _ = await migration.communicate(orders.to_json())
+        finally:
+            if migration.returncode is None:
+                migration.kill()
+                await migration.wait()
         if migration.returncode != 0:
             raise Refused(f"The migration failed: the reason is in {self._folder.log('migrate')}.")
+        await note_fresh(ground, orders)
         self._report.progress(f"tables and streams are up to date ({time.monotonic() - begun:.1f} s)")
         if setup_code:
             self._report.confide(f"Set-up code for the first account, to be used once: {setup_code.decode().strip()}")

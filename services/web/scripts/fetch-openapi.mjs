@@ -5,10 +5,17 @@ import { writeFile } from 'node:fs/promises';
 const address = process.argv[2] ?? process.env.RETINUE_DEV_GATEWAY ?? 'http://127.0.0.1:8700';
 const response = await fetch(new URL('/openapi.json', address));
 if (!response.ok) throw new Error(`${address}/openapi.json answered ${response.status}`);
-await writeFile(new URL('../openapi.json', import.meta.url), `${JSON.stringify(sorted(await response.json()), null, 2)}\n`);
+await writeFile(
+  new URL('../openapi.json', import.meta.url),
+  `${JSON.stringify(sorted(await response.json()), null, 2)}\n`,
+);
 
 function sorted(value) {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
 }

@@ -1,19 +1,34 @@
 /** Every word the page says, in one place: short, plain, in sentence case. */
 
-const TOOL_WORDS: Record<string, { doing: string; done: (input: Record<string, unknown>) => string }> = {
-  calculator: { doing: 'Calculating', done: (input) => withDetail('Calculated', input.expression) },
-  current_time: {
-    doing: 'Looking up the time',
-    done: (input) => withDetail('Looked up the time', input.timezone ?? input.zone),
-  },
+interface ToolWords {
+  doing: string;
+  done: string;
+  /** What of the input is worth showing in the line. */
+  detail: string[];
+}
+
+const TOOL_WORDS: Record<string, ToolWords> = {
+  calculator: { doing: 'Calculating', done: 'Calculated', detail: ['expression'] },
+  current_time: { doing: 'Looking up the time', done: 'Looked up the time', detail: ['timezone', 'zone', 'time_zone'] },
 };
 
-function withDetail(words: string, detail: unknown): string {
-  return typeof detail === 'string' && detail !== '' ? `${words}: ${detail}` : words;
+function withDetail(words: string, name: string, input: unknown): string {
+  const fields = input && typeof input === 'object' ? (input as Record<string, unknown>) : {};
+  const detail = TOOL_WORDS[name]?.detail.map((field) => fields[field]).find((value) => typeof value === 'string');
+  return detail ? `${words}: ${detail}` : words;
 }
 
 function readable(name: string): string {
   return name.replaceAll('_', ' ');
+}
+
+function ordinal(place: number): string {
+  const words = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'];
+  return words[place - 1] ?? `number ${place}`;
+}
+
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export const strings = {
@@ -99,7 +114,7 @@ export const strings = {
   foot: {
     sending: 'Sending…',
     waiting: 'Waiting: accepted, not started yet',
-    behind: 'Waiting: another answer comes first',
+    inLine: (place: number) => `Waiting: ${ordinal(place)} in line`,
     thinking: 'Thinking…',
     using: (tool: string) => `${strings.tools.doing(tool)}…`,
     reconnecting: 'Reconnecting… The answer goes on meanwhile.',
@@ -122,12 +137,11 @@ export const strings = {
 
   tools: {
     doing: (name: string) => TOOL_WORDS[name]?.doing ?? `Using ${readable(name)}`,
-    done: (name: string, input: unknown) => {
-      const fields = input && typeof input === 'object' ? (input as Record<string, unknown>) : {};
-      return TOOL_WORDS[name]?.done(fields) ?? `Used ${readable(name)}`;
-    },
-    failed: (name: string) => `${readable(name)} did not work`,
-    unfinished: (name: string) => `${readable(name)} was not finished`,
+    done: (name: string, input: unknown) => withDetail(TOOL_WORDS[name]?.done ?? `Used ${readable(name)}`, name, input),
+    /** While it runs; what it is doing stands at the foot. */
+    running: (name: string, input: unknown) => withDetail(capital(readable(name)), name, input),
+    failed: (name: string) => `${capital(readable(name))} did not work`,
+    unfinished: (name: string) => `${capital(readable(name))} was not finished`,
     failedNext: 'The agent was told and goes on from there.',
     several: (count: number) => `${count} tool calls`,
     input: 'Input',

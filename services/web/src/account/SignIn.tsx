@@ -3,25 +3,27 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { api } from '../api/client';
 import { ApiError, describe } from '../api/failure';
 import type { Config } from '../api/types';
-import { Glyph } from '../shell/Glyph';
+import { Brand } from '../shell/Brand';
 import { Eye } from '../shell/icons';
 import { strings } from '../strings';
 import { signedIn } from './session';
 
 const words = strings.account;
-const UNKNOWN: Config = { registration: 'open', needs_setup: false, version: '' };
+const UNKNOWN: Config = { registration: 'open', needs_setup: false, needs_setup_code: false, version: '' };
 const LEAST_PASSWORD = 10;
 
 export function SignIn({ invite, isExpired }: { invite: string; isExpired: boolean }) {
   const config = useConfig();
   const [chosen, setChosen] = useState<'in' | 'new' | undefined>(invite ? 'new' : undefined);
   if (!config) return <main className="sign-in" aria-busy="true" aria-label={strings.loading} />;
-  const isNew = (chosen ?? (config.needs_setup ? 'new' : 'in')) === 'new' && config.registration !== 'closed';
+  // The first account can always be made: it becomes the administrator, who decides about others.
+  const isClosed = config.registration === 'closed' && !config.needs_setup;
+  const isNew = (chosen ?? (config.needs_setup ? 'new' : 'in')) === 'new' && !isClosed;
   return (
     <main className="sign-in">
       <div className="sign-in-card">
         <div className="sign-in-brand">
-          <Glyph seed={strings.product} size={32} />
+          <Brand size={32} />
           {strings.product}
         </div>
         {isExpired && (
@@ -30,7 +32,7 @@ export function SignIn({ invite, isExpired }: { invite: string; isExpired: boole
           </p>
         )}
         <AccountForm key={String(isNew)} config={config} isNew={isNew} invite={invite} />
-        {config.registration === 'closed' ? (
+        {isClosed ? (
           <p className="muted small switch">{words.closed}</p>
         ) : (
           <button type="button" className="text-button switch" onClick={() => setChosen(isNew ? 'in' : 'new')}>
@@ -56,7 +58,8 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
   const [isBusy, setBusy] = useState(false);
   const first = useRef<HTMLInputElement>(null);
   const failureId = useId();
-  const wantsCode = isNew && config.registration !== 'open';
+  const wantsSetupCode = config.needs_setup_code;
+  const wantsCode = isNew && (wantsSetupCode || (config.registration === 'invite' && !config.needs_setup));
 
   useEffect(() => first.current?.focus(), []);
 
@@ -87,8 +90,8 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
       {wantsCode && (
         <Field
           name="invite"
-          label={config.needs_setup ? words.setupCode : words.invite}
-          hint={config.needs_setup ? words.setupHint : words.inviteHint}
+          label={wantsSetupCode ? words.setupCode : words.invite}
+          hint={wantsSetupCode ? words.setupHint : words.inviteHint}
           autoComplete="off"
           defaultValue={invite}
         />

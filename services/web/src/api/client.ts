@@ -60,8 +60,10 @@ export const api = {
   logout: () => request<void>('POST', '/api/auth/logout'),
 
   threads: (cursor: string | null = null) => guarded<Page<Thread>>('GET', `/api/threads${before(cursor)}`),
+  thread: (thread: string) => guarded<Thread>('GET', inThread(thread)),
   createThread: () => guarded<{ id: string }>('POST', '/api/threads', {}),
   renameThread: (thread: string, title: string) => guarded<unknown>('PATCH', inThread(thread), { title }),
+  bringBack: (thread: string) => guarded<unknown>('PATCH', inThread(thread), { archived: false }),
   deleteThread: (thread: string) => guarded<void>('DELETE', inThread(thread)),
   messages: (thread: string, cursor: string | null = null) =>
     guarded<MessagePage>('GET', `${inThread(thread)}/messages${before(cursor)}`),

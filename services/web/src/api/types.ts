@@ -10,6 +10,7 @@ export interface User {
 export interface Config {
   registration: 'open' | 'invite' | 'closed';
   needs_setup: boolean;
+  needs_setup_code: boolean;
   version: string;
 }
 

@@ -7,8 +7,8 @@ import { strings } from '../strings';
 import { NewThread } from '../thread/NewThread';
 import { ThreadPage } from '../thread/ThreadPage';
 import { ThreadList } from '../threads/ThreadList';
-import { useThreads } from '../threads/threads';
-import { Glyph } from './Glyph';
+import { useThread, useThreads } from '../threads/threads';
+import { Brand } from './Brand';
 import { Column, Plus } from './icons';
 import { KeysDialog } from './KeysDialog';
 import { usePageKeys } from './keys';
@@ -35,7 +35,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
   usePageKeys({ newThread, toggleColumn, showKeys: () => setKeys(true) });
   useEffect(() => closeOnEscape(isPhone && isColumnOpen, () => setColumnOpen(false)), [isPhone, isColumnOpen]);
 
-  const current = route.page === 'thread' ? threads.items.find((thread) => thread.id === route.thread) : undefined;
+  const current = useThread(route.page === 'thread' ? route.thread : undefined);
   const title = current ? (current.title ?? current.preview ?? strings.threads.untitled) : '';
   const opener =
     isColumnOpen && !isPhone ? null : (
@@ -68,7 +68,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
         <nav className="column" aria-label={strings.threads.title}>
           <div className="bar">
             <span className="brand">
-              <Glyph seed={strings.product} size={24} />
+              <Brand size={24} />
               {strings.product}
             </span>
             <button type="button" className="icon-button" aria-label={strings.threads.new} onClick={newThread}>

@@ -4,8 +4,6 @@ import { type ReactNode, useCallback, useEffect, useState } from 'react';
 export interface Toast {
   words: string;
   action?: { label: string; act: () => void };
-  /** Called when it goes without its action having been taken. */
-  onGone?: () => void;
 }
 
 const SHOWN_FOR = 10_000;
@@ -15,18 +13,13 @@ export function useToast(): { toast: ReactNode; show: (toast: Toast) => void } {
 
   useEffect(() => {
     if (!current) return undefined;
-    let isTaken = false;
     const timer = setTimeout(() => setCurrent(undefined), SHOWN_FOR);
-    current.action = current.action && wrap(current.action, () => (isTaken = true));
-    return () => {
-      clearTimeout(timer);
-      if (!isTaken) current.onGone?.();
-    };
+    return () => clearTimeout(timer);
   }, [current]);
 
   const show = useCallback((toast: Toast) => setCurrent({ ...toast }), []);
   const toast = (
-    <div role="status">
+    <div className="toasts" role="status">
       {current && (
         <div className="toast">
           {current.words}
@@ -47,14 +40,4 @@ export function useToast(): { toast: ReactNode; show: (toast: Toast) => void } {
     </div>
   );
   return { toast, show };
-}
-
-function wrap(action: { label: string; act: () => void }, note: () => void) {
-  return {
-    label: action.label,
-    act: () => {
-      note();
-      action.act();
-    },
-  };
 }

@@ -113,7 +113,7 @@ export function Composer({
         {isRunning && (
           <button
             type="button"
-            className="icon-button"
+            className="icon-button stop"
             aria-label={words.stop}
             title={words.stop}
             disabled={isStopping}

@@ -2,7 +2,6 @@
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { useEffect, useState } from 'react';
 import { strings } from '../strings';
-import { useListedThread } from '../threads/threads';
 import type { Conversation } from './conversation';
 import { factsOf } from './metadata';
 
@@ -12,79 +11,78 @@ const PICKED_UP_FOR = 6000;
 
 interface FootProps {
   conversation: Conversation;
-  thread: string;
   onAgain: () => void;
 }
 
-export function Foot({ conversation, thread, onAgain }: FootProps) {
-  const { turn, isRunning, messages } = conversation;
-  const last = messages.at(-1);
+export function Foot({ conversation, onAgain }: FootProps) {
+  const { turn, isRunning } = conversation;
   const isOnline = useOnline();
-  const isBehind = useListedThread(thread)?.status === 'waiting';
   const isPickedUp = useForAWhile(isRunning && turn?.isPickedUp === true, PICKED_UP_FOR);
-  if (isRunning) {
-    const isAway = turn?.phase === 'reconnecting' || !isOnline;
-    const text = runningWords(conversation, last, { isOnline, isBehind, isPickedUp });
-    return (
-      <div className="foot" role="status">
-        {text && <span className={isAway ? 'foot-dot is-away' : 'foot-dot'} />}
-        {text}
-      </div>
-    );
-  }
-  return <Ending conversation={conversation} last={last} onAgain={onAgain} />;
+  if (!isRunning) return <Ending conversation={conversation} onAgain={onAgain} />;
+  const isAway = turn?.phase === 'reconnecting' || !isOnline;
+  const text = runningWords(conversation, isOnline, isPickedUp);
+  return (
+    <div className="foot" role="status">
+      {text && <span className={isAway ? 'foot-dot is-away' : 'foot-dot'} />}
+      {text}
+    </div>
+  );
 }
 
-interface Surroundings {
-  isOnline: boolean;
-  isBehind: boolean;
-  isPickedUp: boolean;
-}
-
-function runningWords({ turn, isStopping }: Conversation, last: UIMessage | undefined, around: Surroundings): string {
-  if (!around.isOnline) return words.offline;
+function runningWords({ turn, isStopping, messages }: Conversation, isOnline: boolean, isPickedUp: boolean): string {
+  const last = messages.at(-1);
+  if (!isOnline) return words.offline;
   if (turn?.phase === 'reconnecting') return last?.role === 'user' && !turn.turn ? words.resending : words.reconnecting;
   if (isStopping) return words.stopping;
   if (turn?.phase === 'sending') return words.sending;
-  if (turn?.phase === 'waiting') return around.isBehind ? words.behind : words.waiting;
-  if (around.isPickedUp) return words.pickedUp;
+  if (turn?.phase === 'waiting') return turn.place === undefined ? words.waiting : words.inLine(turn.place);
+  if (isPickedUp) return words.pickedUp;
   const part = last?.role === 'assistant' ? last.parts.at(-1) : undefined;
-  if (part && isToolUIPart(part) && part.state !== 'output-available') return words.using(getToolName(part));
+  if (part && isToolUIPart(part) && !part.state.startsWith('output-')) return words.using(getToolName(part));
   // While text or reasoning grows, that itself says what is happening.
   return (part?.type === 'text' || part?.type === 'reasoning') && part.state === 'streaming' ? '' : words.thinking;
 }
 
-function Ending({
-  conversation,
-  last,
-  onAgain,
-}: {
-  conversation: Conversation;
-  last: UIMessage | undefined;
-  onAgain: () => void;
-}) {
-  const facts = factsOf(last);
-  const { turn } = conversation;
-  const error = turn?.error ?? (facts.status === 'failed' ? (facts.error ?? words.failed) : undefined);
-  if (error !== undefined) {
-    return (
-      <div className="notice warn" role="alert">
-        {error}
-        <button type="button" className="text-button" onClick={onAgain}>
-          {words.again}
-        </button>
-      </div>
-    );
-  }
+/** How the newest turn ended, where that is worth a word; an error comes with what to do about it. */
+function Ending({ conversation, onAgain }: FootProps) {
+  const last = conversation.messages.at(-1);
+  if (last?.role !== 'assistant') return null;
+  const error = failureOf(last) ?? liveError(conversation, last);
+  if (error === undefined) return <EndNote message={last} />;
+  return (
+    <div className="notice warn" role="alert">
+      {error}
+      <button type="button" className="text-button" onClick={onAgain}>
+        {words.again}
+      </button>
+    </div>
+  );
+}
+
+/** The words of the stream, for a message that carries none of its own. */
+function liveError({ turn }: Conversation, last: UIMessage): string | undefined {
+  const { turn: known } = factsOf(last);
+  return known === undefined || known === turn?.turn ? turn?.error : undefined;
+}
+
+function failureOf(message: UIMessage): string | undefined {
+  const { status, error } = factsOf(message);
+  return status === 'failed' ? (error?.message ?? words.failed) : undefined;
+}
+
+/** One quiet line under a message that did not simply finish. */
+export function EndNote({ message }: { message: UIMessage }) {
+  const { status, ended_by } = factsOf(message);
   const text =
-    turn?.isAborted || facts.status === 'stopped'
+    failureOf(message) ??
+    (status === 'stopped'
       ? words.stopped
-      : facts.ended_by === 'length'
+      : ended_by === 'length'
         ? words.length
-        : facts.ended_by === 'step_limit'
+        : ended_by === 'step_limit'
           ? words.stepLimit
-          : undefined;
-  return text && last?.role === 'assistant' ? <div className="foot">{text}</div> : null;
+          : undefined);
+  return text ? <div className="foot">{text}</div> : null;
 }
 
 function useOnline(): boolean {

@@ -3,6 +3,7 @@ import { isToolUIPart, type UIMessage } from 'ai';
 import { memo, type ReactNode } from 'react';
 import { Glyph } from '../shell/Glyph';
 import { strings } from '../strings';
+import { EndNote } from './Foot';
 import { Markdown } from './Markdown';
 import { factsOf, textOf } from './metadata';
 import { Reasoning } from './Reasoning';
@@ -13,9 +14,11 @@ interface MessageProps {
   agent: string | undefined;
   /** It is being written right now. */
   isLive: boolean;
+  /** The newest one: the foot of the page says how it ended. */
+  isLast: boolean;
 }
 
-export const Message = memo(function Message({ message, agent, isLive }: MessageProps) {
+export const Message = memo(function Message({ message, agent, isLive, isLast }: MessageProps) {
   const time = timeOf(message);
   if (message.role === 'user') {
     return (
@@ -36,6 +39,7 @@ export const Message = memo(function Message({ message, agent, isLive }: Message
         // biome-ignore lint/suspicious/noArrayIndexKey: see above
         <Part key={index} group={group} isLive={isLive} />
       ))}
+      {!isLast && <EndNote message={message} />}
     </article>
   );
 });

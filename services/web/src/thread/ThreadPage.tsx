@@ -56,7 +56,7 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
   return (
     <>
       <div className="scroller" ref={following.box}>
-        <Messages conversation={conversation} following={following} thread={thread} agent={agent} onAgain={again} />
+        <Messages conversation={conversation} following={following} agent={agent} onAgain={again} />
       </div>
       <Composer
         user={user.id}
@@ -88,12 +88,11 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
 interface MessagesProps {
   conversation: Conversation;
   following: Following;
-  thread: string;
   agent: string | undefined;
   onAgain: () => void;
 }
 
-function Messages({ conversation, following, thread, agent, onAgain }: MessagesProps) {
+function Messages({ conversation, following, agent, onAgain }: MessagesProps) {
   const { messages, isRunning, load, hasOlder } = conversation;
   const last = messages.at(-1);
   const isLive = isRunning && last?.role === 'assistant';
@@ -107,9 +106,15 @@ function Messages({ conversation, following, thread, agent, onAgain }: MessagesP
           </button>
         )}
         {messages.map((message) => (
-          <Message key={message.id} message={message} agent={agent} isLive={isLive && message === last} />
+          <Message
+            key={message.id}
+            message={message}
+            agent={agent}
+            isLive={isLive && message === last}
+            isLast={message === last}
+          />
         ))}
-        <Foot conversation={conversation} thread={thread} onAgain={onAgain} />
+        <Foot conversation={conversation} onAgain={onAgain} />
       </div>
       {last?.role === 'assistant' && <Announcer id={last.id} text={textOf(last)} isLive={isLive} />}
     </>

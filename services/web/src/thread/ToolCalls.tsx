@@ -59,7 +59,7 @@ function summary(part: AnyToolPart, isBusy: boolean): string {
   const name = getToolName(part);
   if (part.state === 'output-error') return words.failed(name);
   if (part.state === 'output-available') return words.done(name, part.input);
-  return isBusy ? `${words.doing(name)}…` : words.unfinished(name);
+  return isBusy ? words.running(name, part.input) : words.unfinished(name);
 }
 
 function Value({ label, value }: { label: string; value: unknown }) {

@@ -98,6 +98,10 @@ export function useConversation(thread: string): Conversation {
   }, [chat, reload, transport]);
 
   const isRunning = transport.isRunning;
+  const phase = turn?.phase;
+  useEffect(() => {
+    if (phase === 'streaming') void refreshThreads();
+  }, [phase]);
   useChangesElsewhere(thread, isRunning || load !== 'loaded', reload);
 
   const loadOlder = useCallback(async () => {

@@ -5,7 +5,7 @@ export interface MessageFacts {
   turn?: string;
   status?: string;
   ended_by?: string;
-  error?: string;
+  error?: { message?: string };
   created_at?: string;
 }
 

@@ -124,7 +124,7 @@ function ThreadRow({
           onClose={() => setOpen(false)}
           items={[
             { label: words.rename, act: () => setRenaming(true) },
-            { label: words.delete, act: () => removeThread(thread, title, isCurrent, onToast) },
+            { label: words.delete, act: () => void removeThread(thread, title, isCurrent, onToast) },
           ]}
         />
       )}
@@ -154,23 +154,25 @@ function RenameField({ value, onSave }: { value: string; onSave: (name: string) 
   );
 }
 
-/** Deletes after the ten seconds in which it can be undone. */
-function removeThread(thread: Thread, title: string, isCurrent: boolean, onToast: (toast: Toast) => void): void {
+/** Puts the thread away; for ten seconds one click brings it back. */
+async function removeThread(thread: Thread, title: string, isCurrent: boolean, onToast: (toast: Toast) => void) {
+  const fail = (failure: unknown) => onToast({ words: words.changeFailed(describe(failure)) });
   const putBack = hideThread(thread.id);
   if (isCurrent) navigate('/');
-  onToast({
-    words: words.deleted(title),
-    action: { label: words.undo, act: putBack },
-    onGone: () => {
-      api.deleteThread(thread.id).then(
-        () => announce({ kind: 'threads' }),
-        (failure) => {
-          putBack();
-          onToast({ words: words.changeFailed(describe(failure)) });
-        },
-      );
-    },
-  });
+  try {
+    await api.deleteThread(thread.id);
+  } catch (failure) {
+    putBack();
+    return fail(failure);
+  }
+  announce({ kind: 'threads' });
+  const undo = () => {
+    api.bringBack(thread.id).then(() => {
+      putBack();
+      announce({ kind: 'threads' });
+    }, fail);
+  };
+  onToast({ words: words.deleted(title), action: { label: words.undo, act: undo } });
 }
 
 function follow(event: MouseEvent, path: string): void {

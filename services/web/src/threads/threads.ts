@@ -1,5 +1,5 @@
 /** The list of threads: loaded once, looked at again when something may have changed. */
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { api } from '../api/client';
 import { describe } from '../api/failure';
 import type { Thread } from '../api/types';
@@ -113,4 +113,16 @@ export function useThreads(): ThreadsState {
 /** One thread of the list, for whoever wants to know when it changed. */
 export function useListedThread(thread: string): Thread | undefined {
   return useSyncExternalStore(subscribe, () => state.items.find((item) => item.id === thread));
+}
+
+/** A thread by its id, also one that is too old for the part of the list that is loaded. */
+export function useThread(id: string | undefined): Thread | undefined {
+  const listed = useListedThread(id ?? '');
+  const [other, setOther] = useState<Thread>();
+  const isMissing = useSyncExternalStore(subscribe, () => state.isLoaded) && id !== undefined && !listed;
+  useEffect(() => {
+    // That it is not there at all is for the page of the thread to say.
+    if (isMissing) api.thread(id).then(setOther, () => setOther(undefined));
+  }, [id, isMissing]);
+  return listed ?? (other?.id === id ? other : undefined);
 }

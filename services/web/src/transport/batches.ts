@@ -14,7 +14,11 @@ export interface Batch {
   chunks: UIMessageChunk[];
 }
 
-export type LogEntry = { type: 'batch'; batch: Batch } | { type: 'end' };
+export type LogEntry =
+  | { type: 'batch'; batch: Batch }
+  /** Said by the server outside of the log, for the moment only. */
+  | { type: 'notice'; chunk: UIMessageChunk }
+  | { type: 'end' };
 
 export function parsePosition(id: string): Position | undefined {
   const match = /^(\d+)\.(\d+)$/.exec(id);
@@ -23,11 +27,6 @@ export function parsePosition(id: string): Position | undefined {
 
 export function formatPosition(position: Position): string {
   return `${position.epoch}.${position.number}`;
-}
-
-/** Whether `a` lies behind `b` in the log: a higher epoch wins, then the higher number. */
-export function isAfter(a: Position, b: Position): boolean {
-  return a.epoch !== b.epoch ? a.epoch > b.epoch : a.number > b.number;
 }
 
 export class BatchReader {
@@ -39,7 +38,11 @@ export class BatchReader {
       const last = this.take(undefined);
       return last.batch.chunks.length > 0 ? [last, { type: 'end' }] : [{ type: 'end' }];
     }
-    this.held.push(JSON.parse(event.data) as UIMessageChunk);
+    const chunk = JSON.parse(event.data) as UIMessageChunk;
+    if (event.id === undefined && this.held.length === 0 && 'transient' in chunk && chunk.transient) {
+      return [{ type: 'notice', chunk }];
+    }
+    this.held.push(chunk);
     const position = event.id === undefined ? undefined : parsePosition(event.id);
     return position ? [this.take(position)] : [];
   }

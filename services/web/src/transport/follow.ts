@@ -12,6 +12,8 @@ export type Phase = 'sending' | 'waiting' | 'streaming' | 'reconnecting' | 'ende
 export interface FollowState {
   phase: Phase;
   turn: string | undefined;
+  /** Place in the line of a turn that has not begun, from 1; undefined when the server has not said. */
+  place: number | undefined;
   /** Words of the `error` chunk with which the turn ended. */
   error: string | undefined;
   isAborted: boolean;
@@ -35,6 +37,8 @@ export interface FollowOptions {
 /** Statuses of a server that is not there right now, as opposed to one that says no. */
 const AWAY = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+const ENDS = new Set<UIMessageChunk['type']>(['finish', 'abort', 'error']);
+
 type Submit = { headers: Record<string, string>; body: string };
 
 export class Follow {
@@ -54,6 +58,7 @@ export class Follow {
     this.state = {
       phase: submit ? 'sending' : 'waiting',
       turn,
+      place: undefined,
       error: undefined,
       isAborted: false,
       isPickedUp: false,
@@ -192,7 +197,8 @@ export class Follow {
         for (const event of parser.push(value)) {
           for (const entry of batches.push(event)) {
             if (entry.type === 'end') return true;
-            this.apply(entry.batch);
+            if (entry.type === 'notice') this.notice(entry.chunk);
+            else if (this.apply(entry.batch)) return true;
           }
         }
       }
@@ -215,13 +221,15 @@ export class Follow {
     }
   }
 
-  private apply(batch: Batch): void {
+  /** True if this was the end batch: only that one says how the turn ended, so `[DONE]` need not be waited for. */
+  private apply(batch: Batch): boolean {
     const applied = this.history.apply(batch);
-    if (applied.type === 'nothing') return;
+    if (applied.type === 'nothing') return false;
     for (const chunk of batch.chunks) this.notice(chunk);
     if (applied.type === 'rewind') this.rewind();
     else for (const chunk of applied.chunks) if (this.sink) forward(this.sink, chunk);
     if (this.state.phase !== 'streaming') this.change({ phase: 'streaming' });
+    return batch.chunks.some((chunk) => ENDS.has(chunk.type));
   }
 
   private notice(chunk: UIMessageChunk): void {
@@ -229,6 +237,7 @@ export class Follow {
     else if (chunk.type === 'abort') this.change({ isAborted: true });
     else if (chunk.type === 'error') this.change({ error: chunk.errorText });
     else if (chunk.type === 'data-superseded') this.change({ isPickedUp: true });
+    else if (chunk.type === 'data-retinue-status' && 'data' in chunk) this.change(waitingFrom(chunk.data));
   }
 
   /** Ends the SDK's stream, so that the next one can begin with a `start` that empties the message. */
@@ -279,6 +288,15 @@ function unreachable(error: unknown): Response {
 function seconds(response: Response | undefined): number {
   const value = Number(response?.headers.get('retry-after'));
   return value > 0 ? Math.min(value, 60) * 1000 : 0;
+}
+
+/** The server's word on a turn that has not begun: `{status, position, turn}`. */
+function waitingFrom(data: unknown): Partial<FollowState> {
+  const said = data && typeof data === 'object' ? (data as { position?: unknown; turn?: unknown }) : {};
+  return {
+    place: typeof said.position === 'number' ? said.position : undefined,
+    ...(typeof said.turn === 'string' ? { turn: said.turn } : {}),
+  };
 }
 
 function turnOf(metadata: unknown): string | undefined {

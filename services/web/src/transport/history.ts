@@ -5,7 +5,7 @@
  * it. A cut drops whole batches, so the result is what a fresh reader of the log would see.
  */
 import type { UIMessageChunk } from 'ai';
-import { type Batch, isAfter, type Position } from './batches';
+import type { Batch, Position } from './batches';
 
 interface Superseded {
   epoch: number;
@@ -38,8 +38,7 @@ export class History {
   apply(batch: Batch): Applied {
     const { position } = batch;
     const note = supersededNote(batch.chunks);
-    if (position && this.position && !note && !isAfter(position, this.position)) return { type: 'nothing' };
-    if (position && this.position && note && position.epoch <= this.position.epoch) return { type: 'nothing' };
+    if (position && this.position && !isNew(position, this.position, note)) return { type: 'nothing' };
     if (position) this.position = position;
     const number = position?.number ?? this.entries.at(-1)?.number ?? 0;
     if (!note) {
@@ -82,6 +81,12 @@ export class History {
       return true;
     });
   }
+}
+
+/** Numbers run on from the cut, whichever epoch writes them, so they alone say what is new: after a note for epoch 3,
+ * batches of epoch 2 may follow that epoch 3 has kept. A note is new if we are beyond its cut. */
+function isNew(next: Position, known: Position, note: Superseded | undefined): boolean {
+  return note ? known.number > note.cut : next.number > known.number;
 }
 
 function supersededNote(chunks: UIMessageChunk[]): Superseded | undefined {

@@ -43,6 +43,7 @@ class Operation:
     parameters: dict[str, str] = field(default_factory=dict)  # name -> path or query
     properties: list[str] = field(default_factory=list)
     is_open: bool = False
+    statuses: set[str] = field(default_factory=set)
 
     @property
     def ids(self):
@@ -86,6 +87,7 @@ def operations():
                 },
                 list(schema_of(body).get("properties", {})) if body else [],
                 is_open=described["security"] == [],
+                statuses=set(described["responses"]),
             )
 
 
@@ -213,6 +215,7 @@ async def test_a_stranger_gets_nowhere(operation, gateway, bob, adas, rows_of_ad
         assert status >= 400, f"{operation.name} succeeded with the first user's ids: {body[:200]!r}"
         assert (status, body) == (other_status, other_body), "not yours must look like not there"
     assert status < 500, body
+    assert str(status) in operation.statuses, f"{operation.name} answers {status}, which its document does not say"
     assert await rows_of_ada() == before
 
 

@@ -50,7 +50,25 @@ def document(app: FastAPI) -> dict[str, Any]:
     """The document as plain data."""
     made = get_openapi(title="Retinue", version="1", description=_DESCRIPTION, routes=app.routes)
     made.setdefault("components", {})["securitySchemes"] = _SCHEMES
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            _own_refusal(operation)
+    for shape in ("HTTPValidationError", "ValidationError"):
+        made["components"].get("schemas", {}).pop(shape, None)
     return made
+
+
+def _own_refusal(operation: dict[str, Any]) -> None:
+    """The framework announces its own 422 for every parameter; ours has our shape, and a bad path is a 404."""
+    announced = operation["responses"].get("422", {})
+    if "HTTPValidationError" not in str(announced):
+        return
+    if any(parameter["in"] == "query" for parameter in operation.get("parameters", ())):
+        schema = {"$ref": "#/components/schemas/ErrorBody"}
+        described = {"description": "A parameter is not what this route takes"}
+        operation["responses"]["422"] = {**described, "content": {"application/json": {"schema": schema}}}
+    else:
+        del operation["responses"]["422"]
 
 
 def text() -> str:

@@ -91,7 +91,7 @@ async def register(wish: Registration, parts: PartsOf, request: Request, respons
     return await _signed_in(parts, account, response)
 
 
-@routes.post("/api/auth/login", auth="none")
+@routes.post("/api/auth/login", auth="none", errors=(401,))
 async def login(wish: Credentials, parts: PartsOf, request: Request, response: Response) -> UserAnswer:
     """Signs in. A wrong password and an unknown name look alike, and take as long."""
     settings, key, address = parts.settings, credentials.username_key(wish.username), parts.addresses.of(request)

@@ -65,6 +65,12 @@ def test_a_port_that_is_none(data_dir: Path, port: str) -> None:
     assert "RETINUE_PORT" in refused(data_dir, RETINUE_PORT=port)
 
 
+def test_a_setting_of_a_service_that_is_wrong(data_dir: Path) -> None:
+    sentence = refused(data_dir, RETINUE_REGISTRATION="perhaps")
+    assert "RETINUE_REGISTRATION" in sentence
+    assert "gateway-1" in sentence
+
+
 def test_a_folder_that_is_a_file(data_dir: Path) -> None:
     data_dir.write_text("")
     assert str(data_dir) in refused(data_dir)

@@ -1,9 +1,15 @@
 """The servers by themselves: ready, migrated, and closed to strangers."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+from cli.up import control
 from tests.kit.stack import Servers, data_folder, start_servers
+from tests.kit.waiting import eventually
 
 
 def test_three_servers_are_ready(servers: Servers) -> None:
@@ -27,3 +33,26 @@ def started_and_stopped(data_dir: Path) -> str:
     told.unlink(missing_ok=True)
     assert start_servers(data_dir).stop() == 0
     return told.read_text()
+
+
+def test_the_stack_goes_on_when_nobody_reads_what_it_says() -> None:
+    with data_folder() as data_dir:
+        command = [sys.executable, "-m", "cli.main", "up", "--servers-only"]
+        running = subprocess.Popen(
+            command,
+            env=os.environ | {"RETINUE_DATA_DIR": str(data_dir)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert running.stderr is not None
+        assert running.stdout is not None
+        running.stderr.readline()
+        running.stderr.close()
+        assert running.stdout.readline() == b"Retinue is ready: servers only\n"
+        running.stdout.close()
+        before = control.ps(data_dir)[0]["pid"]
+        os.kill(before, signal.SIGKILL)
+        eventually(lambda: control.ps(data_dir)[0]["pid"] not in (None, before), 20)
+        control.down(data_dir)
+        assert running.wait(20) == 0

@@ -4,9 +4,11 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 
 import httpx
+import psutil
 import pytest
 
 from tests.kit.command import retinue
@@ -99,3 +101,25 @@ def test_detached_down_and_up_again() -> None:
         assert second.stdout == first.stdout, "the address is kept"
         assert retinue("down", env=env).returncode == 0
         assert retinue("ps", env=env).returncode == 1
+
+
+def test_a_service_that_is_stuck_is_killed_after_its_grace() -> None:
+    with data_folder() as data_dir:
+        stack = start_stack(data_dir, {"RETINUE_GRACE_SECONDS": "0.5"})
+        os.kill(stack.process_of("turn-runner-1")["pid"], signal.SIGSTOP)
+        begun = time.monotonic()
+        stack.process.send_signal(signal.SIGTERM)
+        assert stack.process.wait(20) == 0
+        assert time.monotonic() - begun < 10
+
+
+def test_a_second_interrupt_ends_the_patience() -> None:
+    with data_folder() as data_dir:
+        stack = start_stack(data_dir, {"RETINUE_GRACE_SECONDS": "60"})
+        stuck = stack.process_of("turn-runner-1")["pid"]
+        os.kill(stuck, signal.SIGSTOP)
+        stack.process.send_signal(signal.SIGINT)
+        eventually(lambda: stack.ps()[-1]["pid"] is None, 20, "the other services have ended")
+        stack.process.send_signal(signal.SIGINT)
+        assert stack.process.wait(20) == 0
+        assert not psutil.pid_exists(stuck)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ LONGEST_DELAY = 10.0
 SOUND_SECONDS = 10.0
 # Deaths before it was ever ready, after which the first start is given up.
 FIRST_START_TRIES = 3
+# Wrong settings do not get better by trying again.
+MISCONFIGURED = f"exit code {os.EX_CONFIG}"
 
 
 class Child:
@@ -96,26 +99,29 @@ class Child:
 
     async def _live(self) -> None:
         delay, was_ready = FIRST_DELAY, False
-        for life in range(1, 1 << 62):
+        for life in itertools.count(1):
             born = time.monotonic()
-            code = await self._one_life()
+            end = await self._one_life()
             was_ready = was_ready or self._ready.is_set()
             if self._ending.is_set():
                 return
-            if not was_ready and life >= FIRST_START_TRIES:
-                raise Refused(f"{self.program.name} does not start ({_how(code)}){self._last_words()}.")
+            if not was_ready and (life >= FIRST_START_TRIES or end == MISCONFIGURED):
+                raise Refused(f"{self.program.name} does not start ({end}){self._last_words()}.")
             self.restarts += 1
             self.state = "waiting"
             delay = FIRST_DELAY if time.monotonic() - born > SOUND_SECONDS else min(delay * 2, LONGEST_DELAY)
-            self._report.progress(f"{self.program.name} ended ({_how(code)}) and is started again")
+            self._report.progress(f"{self.program.name} ended ({end}) and is started again")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), delay)
             if self._ending.is_set():
                 return
 
-    async def _one_life(self) -> int:
-        """From the start to the end of one process; its exit code."""
-        self._process = process = await self._spawn()
+    async def _one_life(self) -> str:
+        """From the start to the end of one process; how it ended."""
+        try:
+            self._process = process = await self._spawn()
+        except OSError as error:  # no memory, no descriptors, no disk: perhaps later
+            return f"it could not be started: {error.strerror}"
         self._lifeline.born(process.pid, self.program)
         self.state, self.started_at = "starting", time.time()
         waiting = asyncio.create_task(self._await_readiness())
@@ -124,7 +130,7 @@ class Child:
         code = await process.wait()
         waiting.cancel()
         self._lifeline.gone(process.pid)
-        return code
+        return _how(code)
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         program = self.program

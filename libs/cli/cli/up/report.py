@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from typing import TextIO
 
 
 class Report:
@@ -14,18 +15,18 @@ class Report:
         self._begun = time.monotonic()
 
     def progress(self, sentence: str) -> None:
-        print(f"[{time.monotonic() - self._begun:5.1f} s] {sentence}", file=sys.stderr, flush=True)
+        _say(sys.stderr, f"[{time.monotonic() - self._begun:5.1f} s] {sentence}")
         self._tell({"progress": sentence})
 
     def confide(self, sentence: str) -> None:
         """A secret for the person who starts the stack: shown to them, kept out of the supervisor's log."""
         if self._notify is None:
-            print(sentence, file=sys.stderr, flush=True)
+            _say(sys.stderr, sentence)
         self._tell({"progress": sentence})
 
     def ready(self, url: str) -> None:
         """The one line on stdout that scripts wait for."""
-        print(f"Retinue is ready: {url}", flush=True)
+        _say(sys.stdout, f"Retinue is ready: {url}")
         self._tell({"ready": url})
         self._close()
 
@@ -45,3 +46,11 @@ class Report:
         if self._notify is not None:
             os.close(self._notify)
             self._notify = None
+
+
+def _say(stream: TextIO, sentence: str) -> None:
+    try:
+        print(sentence, file=stream, flush=True)
+    except OSError:
+        # Whoever read it has gone (`make up | head -1`): the stack goes on without an audience.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -10,11 +10,15 @@ import orjson
 from pydantic import ValidationError
 
 from chassis import logs, metrics
+from contracts.json_values import fault_of
 from turn_runner.narration import AskedCall
 from turn_runner.tools import TOOLS, Tool, ToolFailed
 from turn_runner.tools.tool import Input
 
 log = logs.get(__name__)
+
+_FRAME_BYTES = 100
+"""What says that a result was truncated, and how much is missing."""
 
 _CALLS = metrics.counter("retinue_tool_calls_total", "tool calls by outcome", ("tool", "outcome"))
 
@@ -51,7 +55,9 @@ def prepare(call: AskedCall, names: set[str]) -> Prepared | Result:
     given = call.input
     if not isinstance(given, dict):
         return Result(
-            error_text="The arguments are not a JSON object. Send one that fits the schema.", was_malformed=True
+            error_text="The arguments are not a JSON object, or hold what JSON cannot carry everywhere (NaN, a NUL, "
+            "integers beyond 64 bits). Send one that fits the schema.",
+            was_malformed=True,
         )
     try:
         return Prepared(tool, tool.input.model_validate(given))
@@ -65,6 +71,7 @@ async def run(prepared: Prepared, *, most_bytes: int) -> Result:
     try:
         async with asyncio.timeout(tool.timeout):
             output = await tool.run(prepared.input)
+        result = _bounded(output, most_bytes)
     except ToolFailed as failed:
         _CALLS.labels(tool=tool.name, outcome="failed").inc()
         return Result(error_text=str(failed))
@@ -76,15 +83,21 @@ async def run(prepared: Prepared, *, most_bytes: int) -> Result:
         _CALLS.labels(tool=tool.name, outcome="broke").inc()
         return Result(error_text=f"{tool.name} broke; this is a fault of the system, not of the input.")
     _CALLS.labels(tool=tool.name, outcome="done").inc()
-    return _bounded(output, most_bytes)
+    return result
 
 
 def _bounded(output: Any, most_bytes: int) -> Result:
+    """The output, or its beginning as text; ValueError if it is nothing that could be kept and sent."""
+    if (fault := fault_of(output)) is not None:
+        raise ValueError(f"a tool's output holds {fault}")
     encoded = orjson.dumps(output)
     if len(encoded) <= most_bytes:
         return Result(output=output)
-    kept = encoded[:most_bytes].decode(errors="ignore")
-    left_out = len(encoded) - most_bytes
+    room = most_bytes - _FRAME_BYTES
+    kept = encoded[:room].decode(errors="ignore")
+    while (size := len(orjson.dumps(kept))) > room:  # quotes count twice inside a text
+        kept = kept[: len(kept) * room // size]
+    left_out = len(encoded) - len(kept.encode())
     return Result(output={"truncated": kept, "left_out_bytes": left_out, "limit_bytes": most_bytes})
 
 

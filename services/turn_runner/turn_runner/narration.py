@@ -10,6 +10,7 @@ from uuid import UUID
 from contracts import chunks
 from contracts.chunks import Chunk
 from contracts.ids import uuid7
+from contracts.json_values import clean_text, fault_of
 from llm import Event, Finish, ReasoningDelta, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
 
 Open = Literal["text", "reasoning"]
@@ -30,14 +31,15 @@ class AskedCall:
 
     @property
     def input(self) -> Any:
-        """The arguments as JSON data; the raw text if they are none."""
+        """The arguments as JSON data; the raw text if they are none, or none that can be kept and sent as they are."""
         text = self.arguments.strip()
         if not text:
             return {}
         try:
-            return json.loads(text, parse_constant=_no_constant)
-        except ValueError:
+            value = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
             return text
+        return value if fault_of(value) is None else text
 
 
 def _no_constant(name: str) -> Any:
@@ -78,18 +80,19 @@ class Narration:
             elif isinstance(event, ToolCallStart):
                 self._begin(told)
                 self.close(told)
-                call = AskedCall(event.provider_call_id, event.name)
+                call = AskedCall(clean_text(event.provider_call_id), clean_text(event.name))
                 self.calls.append(call)
                 told.append(chunks.tool_input_start(str(call.id), call.name, ours=True))
             elif isinstance(event, ToolCallDelta):
                 call = self.calls[event.index]
-                call.pieces.append(event.arguments)
-                self.characters += len(event.arguments)
-                told.append(chunks.tool_input_delta(str(call.id), event.arguments))
+                piece = clean_text(event.arguments)
+                call.pieces.append(piece)
+                self.characters += len(piece)
+                told.append(chunks.tool_input_delta(str(call.id), piece))
             elif isinstance(event, Usage):
                 self.usage = event
             elif isinstance(event, Served):
-                self.served = event
+                self.served = Served(clean_text(event.model), event.response_id)
             elif isinstance(event, Finish):
                 self.finish = event
                 self._finish(told)
@@ -118,6 +121,7 @@ class Narration:
             self._open = kind
             start = chunks.text_start if kind == "text" else chunks.reasoning_start
             told.append(start(self._part))
+        text = clean_text(text)  # a NUL would be refused by Postgres, when the turn has long been told
         self.characters += len(text)
         if kind == "text":
             self.text.append(text)

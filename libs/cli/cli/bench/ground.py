@@ -1,0 +1,105 @@
+"""What a benchmark stands on: a scripted model and a stack of its own, an account, and the CPU time of processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from cli.bench.load import Job
+from cli.up.embedded import EmbeddedStack, embedded_stack
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_MANY = "100000"
+
+
+class Ground:
+    """A running stack in front of a scripted model."""
+
+    def __init__(self, stack: EmbeddedStack, model_url: str) -> None:
+        self.stack = stack
+        self.model_url = model_url
+        self._token = ""
+
+    def sign_in(self) -> None:
+        """The first account of this stack."""
+        account = {"username": "bench", "password": "only for measuring"}
+        cookie = self._post("/api/auth/register", account)[1]
+        made, _ = self._post("/api/tokens", {"name": "bench"}, {"cookie": cookie})
+        self._token = made["token"]
+
+    def job(self, way: str, *, streams: int, tokens: int, rate: float, ramp: float) -> Job:
+        if way == "direct":
+            return Job(way, self.model_url, streams, tokens, rate, ramp)
+        threads = [self._post("/api/threads", {}, self._bearer)[0]["id"] for _ in range(streams)]
+        return Job(way, self.stack.url, streams, tokens, rate, ramp, self._token, threads)
+
+    def cpu(self, kind: str) -> float:
+        """Seconds of CPU that the processes of this name have used so far."""
+        pids = [row["pid"] for row in self.stack.ps() if row["name"].startswith(kind)]
+        return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+
+    @property
+    def _bearer(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._token}"}
+
+    def _post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[Any, str]:
+        sent = {"content-type": "application/json", "origin": self.stack.url, **(headers or {})}
+        request = urllib.request.Request(self.stack.url + path, json.dumps(body).encode(), sent)  # noqa: S310
+        with _OPENER.open(request, timeout=30) as answer:
+            cookie = (answer.headers.get("set-cookie") or "").partition(";")[0]
+            return json.load(answer), cookie
+
+
+@contextmanager
+def ground(keep: Path | None = None) -> Generator[Ground]:
+    """A model and a stack; both end with the block, and the stack's folder goes unless it is to be kept."""
+    with _model() as model_url, _folder(keep) as folder:
+        environment = {
+            "OPENAI_BASE_URL": model_url,
+            "OPENAI_API_KEY": "",
+            "RETINUE_MODEL": "openai/scripted",
+            "RETINUE_PORT": "0",
+            "RETINUE_HOST": "127.0.0.1",
+            "RETINUE_PUBLIC_URL": "",
+            "RETINUE_REGISTRATION": "open",
+            "RETINUE_TURNS_PER_USER": _MANY,
+            "RETINUE_TURNS_TOTAL": _MANY,
+            "RETINUE_RUNNER_SLOTS": "2000",
+        }
+        with embedded_stack(folder, environment) as stack:
+            standing = Ground(stack, model_url)
+            standing.sign_in()
+            yield standing
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Generator[Path]:
+    if keep is not None:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="retinue-bench-") as folder:
+        parent = Path(folder)
+        parent.chmod(0o711)
+        yield parent / "data"
+
+
+@contextmanager
+def _model() -> Generator[str]:
+    command = [sys.executable, "-P", "-m", "cli.dev", "model", "--port", "0", "--keep", "1", "--while-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.stdin.close()
+            process.wait(10)

@@ -1,0 +1,158 @@
+"""One run of load in a process of its own, so that its CPU is its own: `python -m cli.bench.load` with a job on stdin.
+
+`direct` reads the model's own stream as barely as can be: aiohttp, a line, orjson-fast JSON, the stamp. `ours` posts
+messages and reads the answers' streams. Both take the time of each token from the stamp that the model wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import aiohttp
+import orjson
+import uvloop
+
+_STAMP = re.compile(rb"(\d+):(\d{9,}) ")
+
+
+@dataclass
+class Job:
+    way: str
+    url: str
+    """The model's `/v1`, or the deployment."""
+    streams: int
+    tokens: int
+    rate: float
+    ramp: float
+    """Seconds over which the streams begin."""
+    token: str = ""
+    threads: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class Result:
+    complete: int = 0
+    """Streams that ended as they should, with every token once and in order."""
+    wrong: list[str] = field(default_factory=list[str])
+    """What was wrong with the others, the first few."""
+    tokens: int = 0
+    latencies: list[float] = field(default_factory=list[float])
+    """Seconds from the model's stamp to the reader, of all tokens but the first of each stream."""
+    first: list[float] = field(default_factory=list[float])
+    """Seconds from the request to the first token."""
+    cpu: float = 0.0
+    """Seconds of CPU of this process while it read."""
+    seconds: float = 0.0
+
+
+class _Stream:
+    """What one stream has brought."""
+
+    def __init__(self, result: Result, asked: float) -> None:
+        self._result = result
+        self._asked = asked
+        self._next = 0
+        self.fault = ""
+
+    def token(self, number: int, stamp: int) -> None:
+        now = time.monotonic_ns()
+        if number != self._next:
+            self.fault = self.fault or f"token {number} where {self._next} was due"
+        if self._next == 0:
+            self._result.first.append(now / 1e9 - self._asked)
+        else:
+            self._result.latencies.append((now - stamp) / 1e9)
+        self._next = number + 1
+        self._result.tokens += 1
+
+    def end(self, tokens: int, *, clean: bool) -> None:
+        if self._next != tokens:
+            self.fault = self.fault or f"{self._next} tokens of {tokens}"
+        if not clean:
+            self.fault = self.fault or "no clean end"
+        if self.fault:
+            self._result.wrong.append(self.fault)
+        else:
+            self._result.complete += 1
+
+
+async def run(job: Job) -> Result:
+    result = Result()
+    connector = aiohttp.TCPConnector(limit=0)
+    timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
+    headers = {"authorization": f"Bearer {job.token or 'none'}"}
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=headers) as http:
+        read = _direct if job.way == "direct" else _ours
+        begun, cpu = time.monotonic(), time.process_time()
+        async with asyncio.TaskGroup() as group:
+            for number in range(job.streams):
+                group.create_task(_guarded(read, http, job, number, result))
+        result.seconds, result.cpu = time.monotonic() - begun, time.process_time() - cpu
+    return result
+
+
+async def _guarded(read: Any, http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
+    await asyncio.sleep(job.ramp * number / job.streams)
+    try:
+        await read(http, job, number, result)
+    except (aiohttp.ClientError, OSError, TimeoutError) as wrong:
+        result.wrong.append(f"{type(wrong).__name__}: {wrong}")
+
+
+def _wish(job: Job, number: int) -> str:
+    return f"Stream {number} [[stamp tokens={job.tokens} rate={job.rate:g}]]"
+
+
+async def _direct(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
+    body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": _wish(job, number)}]}
+    stream, clean = _Stream(result, time.monotonic()), False
+    async with http.post(f"{job.url}/chat/completions", json=body) as answer:
+        answer.raise_for_status()
+        async for line in answer.content:
+            if not line.startswith(b"data: "):
+                continue
+            if line.startswith(b"data: [DONE]"):
+                clean = True
+                continue
+            choices = orjson.loads(line[6:])["choices"]
+            text: str = (choices[0]["delta"].get("content") or "") if choices else ""
+            if text:
+                place, _, stamp = text.strip().partition(":")
+                stream.token(int(place), int(stamp))
+    stream.end(job.tokens, clean=clean)
+
+
+async def _ours(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
+    url = f"{job.url}/api/threads/{job.threads[number]}/turn"
+    stream, clean, rest = _Stream(result, time.monotonic()), False, b""
+    async with http.post(url, json={"message": _wish(job, number)}) as answer:
+        answer.raise_for_status()
+        async for data in answer.content.iter_any():
+            rest += data
+            whole = rest.rfind(b"\n\n") + 2
+            if whole < 2:
+                continue
+            for found in _STAMP.finditer(rest, 0, whole):
+                stream.token(int(found[1]), int(found[2]))
+            clean = clean or b"data: [DONE]" in rest
+            rest = rest[whole:]
+    stream.end(job.tokens, clean=clean)
+
+
+def main() -> None:
+    """Read a job, run it, write its result."""
+    job = Job(**json.loads(sys.stdin.readline()))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        result = runner.run(run(job))
+    result.wrong = result.wrong[:5]
+    sys.stdout.write(json.dumps(asdict(result)))
+
+
+if __name__ == "__main__":
+    main()

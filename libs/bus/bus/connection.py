@@ -20,6 +20,15 @@ RECONNECT_WAIT = 0.25
 FLUSHER_QUEUE = 4096
 """Pending flush wake-ups; publishes of one loop turn share a write."""
 
+_AWAY = (
+    OSError,
+    nats.errors.ConnectionClosedError,
+    nats.errors.NoServersError,
+    nats.errors.StaleConnectionError,
+    nats.errors.TimeoutError,
+    nats.errors.UnexpectedEOF,
+)
+
 Callback = Callable[[], Awaitable[None]]
 
 
@@ -47,8 +56,9 @@ def client_options(
         await on_reconnect()
 
     async def failed(error: Exception) -> None:
-        # While the broker is away each attempt ends here; the disconnect was already said once.
-        level = logging.DEBUG if isinstance(error, OSError | nats.errors.Error) else logging.ERROR
+        # While the broker is away each attempt ends here; the disconnect was already said once. Anything else, a
+        # refused subject above all, would otherwise be silence.
+        level = logging.DEBUG if isinstance(error, _AWAY) else logging.ERROR
         log.log(level, "bus error: %r", error, extra={"connection": name})
 
     return {

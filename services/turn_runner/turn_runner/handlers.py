@@ -15,8 +15,8 @@ from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
 from contracts.turns import TurnRequested
 from store import StoreAway, turns
 from store.turns import Claim
+from turn_runner.held import Workshop
 from turn_runner.slots import Slots
-from turn_runner.turn import Workshop
 
 log = logs.get(__name__)
 

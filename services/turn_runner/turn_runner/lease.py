@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 from uuid import UUID
 
@@ -50,9 +50,20 @@ class Holders(Protocol):
 class Lease:
     """`id` names this runner. `trust` and `lease` are seconds: what we believe, and what the others wait."""
 
-    def __init__(self, store: Store, *, name: str, slots: int, every: float, lease: float, trust: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        name: str,
+        slots: int,
+        every: float,
+        lease: float,
+        trust: float,
+        clock: Callable[[], float] = now,
+    ) -> None:
         self.id = uuid7()
         self._store = store
+        self._now = clock
         self._name = name
         self._slots = slots
         self._every = every
@@ -64,12 +75,12 @@ class Lease:
 
     @property
     def is_good(self) -> bool:
-        return now() - self._sent < self._trust
+        return self._now() - self._sent < self._trust
 
     @property
     def unbroken(self) -> float:
         """Seconds for which heartbeats have succeeded without a gap over half the lease."""
-        return now() - self._unbroken_since if self.is_good else 0.0
+        return self._now() - self._unbroken_since if self.is_good else 0.0
 
     async def good(self) -> None:
         """Returns when the lease is good: at once, or after the next successful heartbeat."""
@@ -92,7 +103,7 @@ class Lease:
     async def beat(self, holders: Holders) -> bool:
         """One heartbeat: says that we are alive, and learns which of our turns were taken or should stop."""
         before = {holder.turn_id: holder.epoch for holder in holders.holders()}
-        sent = now()
+        sent = self._now()
         try:
             async with asyncio.timeout(self._trust), self._store.system() as session:
                 rows = await runners.beat(session, self.id, name=self._name, slots=self._slots, lease=self._lease)

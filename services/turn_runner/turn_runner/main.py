@@ -11,12 +11,12 @@ from chassis.service import Service, run
 from llm import Models, ModelSettings
 from store import Store, turns
 from turn_runner.handlers import subscribe_requests, subscribe_stops
+from turn_runner.held import Workshop
 from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 from turn_runner.sweeper import Sweeper
-from turn_runner.turn import Workshop
 
 
 async def compose(service: Service[RunnerSettings]) -> None:

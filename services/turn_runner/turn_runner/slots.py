@@ -8,7 +8,8 @@ from uuid import UUID
 
 from chassis import logs, metrics
 from store.turns import Claim
-from turn_runner.turn import Turn, Workshop
+from turn_runner.held import Workshop
+from turn_runner.turn import Turn
 
 log = logs.get(__name__)
 

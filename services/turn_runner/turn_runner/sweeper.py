@@ -13,8 +13,8 @@ from chassis import logs, metrics
 from store import Session, StoreAway
 from store.system import runners, sweep
 from store.system.sweep import Swept
+from turn_runner.held import Workshop
 from turn_runner.slots import Slots
-from turn_runner.turn import Workshop
 
 log = logs.get(__name__)
 

@@ -1,0 +1,76 @@
+"""A step's tool calls: run side by side, their results shown and committed one after the other.
+
+A tool that is not idempotent starts only after that was committed; a stop that commits first wins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from store import Session, turns
+from store.turns import TurnLost
+from store.turns.endings import call_result
+from turn_runner import execution
+from turn_runner.execution import Prepared, Result
+from turn_runner.held import Halted, HeldTurn
+from turn_runner.narration import AskedCall
+from turn_runner.tools import Tool
+
+
+class ToolUse:
+    def __init__(self, held: HeldTurn) -> None:
+        self._held = held
+        self._one_result_at_a_time = asyncio.Lock()
+
+    async def run(self, calls: list[AskedCall], offer: list[Tool[Any]]) -> list[Result]:
+        """The results, in the order of the calls. Raises `Halted` or `TurnLost` once every call has come to rest."""
+        names = {tool.name for tool in offer}
+        outcomes = await asyncio.gather(*(self._run_one(call, names) for call in calls), return_exceptions=True)
+        results: list[Result] = []
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            results.append(outcome)
+        return results
+
+    async def _run_one(self, call: AskedCall, names: set[str]) -> Result:
+        prepared = execution.prepare(call, names)
+        result = prepared if isinstance(prepared, Result) else await self._start(call, prepared)
+        async with self._one_result_at_a_time:
+            await self._finish(call, result)
+        return result
+
+    async def _start(self, call: AskedCall, prepared: Prepared) -> Result:
+        held = self._held
+        if held.is_halted:
+            raise Halted
+        if not prepared.tool.is_idempotent:
+            if not await held.commit(lambda session: turns.start_call(session, held.claim, call.id)):  # (b)
+                held.halt("user")
+                raise Halted
+            held.open_calls[call.id] = "started"
+        await held.work.lease.good()  # one more look at the clock: a runner that slept starts nothing
+        if held.is_lost:
+            raise TurnLost
+        return await held.interruptible(execution.run(prepared, most_bytes=held.work.settings.tool_output_bytes))
+
+    async def _finish(self, call: AskedCall, result: Result) -> None:
+        """(c) The result is in the log before it is committed, and nothing else is between the two."""
+        held = self._held
+        await held.log.write([call_result(call.id, result.output, result.error_text)])
+        commit = await held.log.settle()
+
+        async def finish(session: Session) -> None:
+            await turns.finish_call(
+                session,
+                held.claim,
+                commit,
+                steps=held.steps,
+                call_id=call.id,
+                output=result.output,
+                error_text=result.error_text,
+            )
+
+        await held.commit(finish)
+        del held.open_calls[call.id]

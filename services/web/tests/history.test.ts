@@ -92,6 +92,8 @@ test('what the server says for the moment does not wait for a batch', () => {
   const reader = new BatchReader();
   const said: UIMessageChunk = { type: 'data-retinue-status', data: { position: 2 }, transient: true };
   expect(reader.push({ data: JSON.stringify(said), id: undefined })).toEqual([{ type: 'notice', chunk: said }]);
-  expect(reader.push({ data: JSON.stringify(start), id: '1.1' })).toEqual([{ type: 'batch', batch: batch(1, 1, start) }]);
+  expect(reader.push({ data: JSON.stringify(start), id: '1.1' })).toEqual([
+    { type: 'batch', batch: batch(1, 1, start) },
+  ]);
   expect(reader.push({ data: '[DONE]', id: undefined })).toEqual([{ type: 'end' }]);
 });

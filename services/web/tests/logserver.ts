@@ -81,7 +81,11 @@ export function encode(batches: LoggedBatch[], log: LoggedBatch[]): Uint8Array<A
   return new TextEncoder().encode(lines.join(''));
 }
 
-function bodyOf(bytes: Uint8Array<ArrayBuffer>, connection: Connection, signal?: AbortSignal): ReadableStream<Uint8Array> {
+function bodyOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  connection: Connection,
+  signal?: AbortSignal,
+): ReadableStream<Uint8Array> {
   const { cutAt = bytes.length, pieces = bytes.length, isCleanCut, isOpenEnded } = connection;
   let at = 0;
   return new ReadableStream<Uint8Array>({

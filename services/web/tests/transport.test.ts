@@ -66,7 +66,13 @@ test('a message is posted once, under its own key, and the answer is whole', asy
     busy: 'replace',
   });
   expect(messages.map((message) => message.id)).toEqual(['mine', 'answer']);
-  expect(whole?.parts.map((one) => one.type)).toEqual(['step-start', 'reasoning', 'tool-calculator', 'step-start', 'text']);
+  expect(whole?.parts.map((one) => one.type)).toEqual([
+    'step-start',
+    'reasoning',
+    'tool-calculator',
+    'step-start',
+    'text',
+  ]);
   expect(whole?.metadata).toEqual({ retinue: { turn: 'T', status: 'finished' } });
 });
 
@@ -115,7 +121,10 @@ test('batches that come twice are applied once', async () => {
 });
 
 test('410 drops what is shown and reads the log from its start', async () => {
-  const server = new LogServer(LOG, [{ cutAt: 900 }, { status: 410, body: { error: 'log_gone', message: 'Start over.' } }]);
+  const server = new LogServer(LOG, [
+    { cutAt: 900 },
+    { status: 410, body: { error: 'log_gone', message: 'Start over.' } },
+  ]);
   expect((await play(chatOn(server))).at(-1)).toEqual(whole);
   expect(server.requests.map((request) => request.after)).toEqual([null, expect.stringMatching(/^1\./), null]);
 });
@@ -138,7 +147,9 @@ test('superseded text vanishes, and the message is what a fresh reader sees', as
   const live = await answerOver([{ batches: seen }], counted);
   expect(live).toEqual(whole);
 
-  const server = new LogServer(counted, [{ batches: [...LOG.slice(0, 6), ...abandoned], cutAt: 1e9, isCleanCut: true }]);
+  const server = new LogServer(counted, [
+    { batches: [...LOG.slice(0, 6), ...abandoned], cutAt: 1e9, isCleanCut: true },
+  ]);
   const states = chatOn(server);
   server.log = counted;
   const afterBreak = new LogServer(counted, [
@@ -205,7 +216,11 @@ test('the place in the line is told, and is no part of the message', async () =>
   const waiting = new TextEncoder().encode(`data: ${JSON.stringify(said)}\n\n`);
   const server = new LogServer(LOG);
   let open: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (open = controller) });
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      open = controller;
+    },
+  });
   const fetchOnce = async () => new Response(body, { status: 200 });
   const transport = new TurnTransport({ thread: 'th', fetch: fetchOnce, backoff: now });
   const chat = new Chat<UIMessage>({ id: 'th', transport });

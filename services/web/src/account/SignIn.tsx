@@ -9,7 +9,7 @@ import { strings } from '../strings';
 import { signedIn } from './session';
 
 const words = strings.account;
-const UNKNOWN: Config = { registration: 'open', needs_setup: false, needs_setup_code: false, version: '' };
+const UNKNOWN: Config = { registration: 'open', needs_setup: false, version: '' };
 const LEAST_PASSWORD = 10;
 
 export function SignIn({ invite, isExpired }: { invite: string; isExpired: boolean }) {
@@ -58,8 +58,7 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
   const [isBusy, setBusy] = useState(false);
   const first = useRef<HTMLInputElement>(null);
   const failureId = useId();
-  const wantsSetupCode = config.needs_setup_code;
-  const wantsCode = isNew && (wantsSetupCode || (config.registration === 'invite' && !config.needs_setup));
+  const wantsCode = isNew && config.registration === 'invite';
 
   useEffect(() => first.current?.focus(), []);
 
@@ -73,7 +72,9 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
     setFailure(undefined);
     try {
       const code = String(form.get('invite') ?? '').trim();
-      const { user } = isNew ? await api.register(username, password, code) : await api.login(username, password);
+      const { user } = isNew
+        ? await api.register({ username, password, invite: code || null })
+        : await api.login(username, password);
       signedIn(user);
     } catch (error) {
       setFailure(withWait(error));
@@ -90,8 +91,8 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
       {wantsCode && (
         <Field
           name="invite"
-          label={wantsSetupCode ? words.setupCode : words.invite}
-          hint={wantsSetupCode ? words.setupHint : words.inviteHint}
+          label={config.needs_setup ? words.setupCode : words.invite}
+          hint={config.needs_setup ? words.setupHint : words.inviteHint}
           autoComplete="off"
           defaultValue={invite}
         />

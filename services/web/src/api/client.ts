@@ -1,6 +1,6 @@
 /** The gateway's JSON routes, one function each. Streams are read by `transport/`. */
 import { ApiError, readFailure, Unreachable } from './failure';
-import type { Config, MessagePage, Page, Thread, User } from './types';
+import type { Config, MessagePage, NewAccount, SignedIn, Thread, ThreadPage } from './types';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -48,18 +48,12 @@ const before = (cursor: string | null) => (cursor ? `?before=${encodeURIComponen
 
 export const api = {
   config: () => request<Config>('GET', '/api/config'),
-  me: () => request<{ user: User }>('GET', '/api/me'),
-  login: (username: string, password: string) =>
-    request<{ user: User }>('POST', '/api/auth/login', { username, password }),
-  register: (username: string, password: string, invite?: string) =>
-    request<{ user: User }>(
-      'POST',
-      '/api/auth/register',
-      invite ? { username, password, invite } : { username, password },
-    ),
+  me: () => request<SignedIn>('GET', '/api/me'),
+  login: (username: string, password: string) => request<SignedIn>('POST', '/api/auth/login', { username, password }),
+  register: (account: NewAccount) => request<SignedIn>('POST', '/api/auth/register', account),
   logout: () => request<void>('POST', '/api/auth/logout'),
 
-  threads: (cursor: string | null = null) => guarded<Page<Thread>>('GET', `/api/threads${before(cursor)}`),
+  threads: (cursor: string | null = null) => guarded<ThreadPage>('GET', `/api/threads${before(cursor)}`),
   thread: (thread: string) => guarded<Thread>('GET', inThread(thread)),
   createThread: () => guarded<{ id: string }>('POST', '/api/threads', {}),
   renameThread: (thread: string, title: string) => guarded<unknown>('PATCH', inThread(thread), { title }),

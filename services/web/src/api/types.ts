@@ -1,33 +1,14 @@
-/** Shapes of the gateway's answers. */
+/** Shapes of the gateway's answers: names for what `npm run api` generates from its OpenAPI document. */
 import type { UIMessage } from 'ai';
+import type { components } from './schema';
 
-export interface User {
-  id: string;
-  username: string;
-  is_admin: boolean;
-}
+type Schemas = components['schemas'];
 
-export interface Config {
-  registration: 'open' | 'invite' | 'closed';
-  needs_setup: boolean;
-  needs_setup_code: boolean;
-  version: string;
-}
-
-export type ThreadStatus = 'waiting' | 'queued' | 'running' | 'failed' | null;
-
-export interface Thread {
-  id: string;
-  title: string | null;
-  preview: string | null;
-  touched_at: string;
-  agent_id: string;
-  status: ThreadStatus;
-}
-
-export interface Page<Item> {
-  items: Item[];
-  next_cursor: string | null;
-}
-
-export type MessagePage = Page<UIMessage>;
+export type User = Schemas['UserOut'];
+export type Config = Schemas['Config'];
+export type Thread = Schemas['ThreadOut'];
+export type ThreadPage = Schemas['ThreadPage'];
+export type NewAccount = Schemas['Registration'];
+export type SignedIn = Schemas['UserAnswer'];
+/** The document describes parts loosely; they are the SDK's own. */
+export type MessagePage = Omit<Schemas['MessagePage'], 'items'> & { items: UIMessage[] };

@@ -2,7 +2,8 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useImperativeHandle, useRef, useState } from 'react';
 import { Send, StopSquare } from '../shell/icons';
 import { strings } from '../strings';
-import { newMessageId, readDraft, writeDraft } from './drafts';
+import { type Draft, newMessageId, readDraft, writeDraft } from './drafts';
+import { has as isOnItsWay } from './outbox';
 
 const words = strings.composer;
 /** The server refuses more. In characters. */
@@ -38,7 +39,7 @@ export function Composer({
   onSend,
   onStop,
 }: ComposerProps) {
-  const [draft, setDraft] = useState(() => readDraft(user, thread));
+  const [draft, setDraft] = useState<Draft>(() => (isOnItsWay(thread) ? { text: '' } : readDraft(user, thread)));
   const field = useRef<HTMLTextAreaElement>(null);
   const tooLong = draft.text.length > LIMIT;
   const canSend = draft.text.trim() !== '' && !tooLong && !isDisabled;

@@ -8,7 +8,7 @@ import { strings } from '../strings';
 import { Announcer } from './Announcer';
 import { Composer, type ComposerHandle } from './Composer';
 import { type Conversation, useConversation } from './conversation';
-import { newMessageId } from './drafts';
+import { newMessageId, readDraft } from './drafts';
 import { Foot } from './Foot';
 import { Message } from './Message';
 import { textOf } from './metadata';
@@ -47,6 +47,11 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
   const stopNow = useCallback(() => stop().catch((error) => setFailure(describe(error))), [stop]);
   useEscape(isRunning, stopNow);
   useFirstMessage(thread, sendText);
+  useEffect(() => {
+    // It was accepted after all, and the page was reloaded before it heard so.
+    const { sentAs } = readDraft(user.id, thread);
+    if (sentAs && !isRunning && messages.some((message) => message.id === sentAs)) composer.current?.accepted(sentAs);
+  }, [user.id, thread, isRunning, messages]);
 
   if (conversation.load === 'failed' && messages.length === 0) return <Failed conversation={conversation} />;
   const again = () => {

@@ -1,10 +1,10 @@
 /** One thread as the page knows it: its messages, the turn that runs, sending, stopping, and what to do afterwards. */
 import { Chat, useChat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useReducer, useRef, useState, useSyncExternalStore } from 'react';
 import { api, noteFailure } from '../api/client';
 import { announce, listen } from '../shell/tabs';
-import { refreshThreads, useListedThread } from '../threads/threads';
+import { listedThread, refreshThreads, useListedThread } from '../threads/threads';
 import type { FollowState } from '../transport/follow';
 import { TurnTransport } from '../transport/transport';
 import { factsOf, isOpen, textOf } from './metadata';
@@ -40,6 +40,8 @@ export function useConversation(thread: string): Conversation {
   const [failure, setFailure] = useState<unknown>();
   const [cursor, setCursor] = useState<string | null>(null);
   const [stopping, setStopping] = useState<string>();
+  const [isSettling, setSettling] = useState(false);
+  const [news, hearNews] = useReducer((count: number) => count + 1, 0);
   const held = useRef<UIMessage>(undefined);
 
   const read = useCallback(async () => {
@@ -48,9 +50,10 @@ export function useConversation(thread: string): Conversation {
     const known = new Set(page.items.map((message) => message.id));
     const overlap = now.findIndex((message) => known.has(message.id));
     if (transport.isRunning) {
-      // Something was sent while the page loaded: what runs is newer than what was read.
-      const current = new Set(now.map((message) => message.id));
-      setMessages([...page.items.filter((message) => !current.has(message.id)), ...now]);
+      // Something was sent while the page loaded: what runs is newer than what was read, so only history is taken.
+      const shown = new Set(now.map((message) => message.id));
+      const first = page.items.findIndex((message) => shown.has(message.id));
+      setMessages([...page.items.slice(0, first < 0 ? undefined : first), ...now]);
     } else {
       setMessages(overlap > 0 ? [...now.slice(0, overlap), ...page.items] : page.items);
       held.current = isOpen(page.items.at(-1)) ? page.items.at(-1) : undefined;
@@ -67,10 +70,14 @@ export function useConversation(thread: string): Conversation {
     held.current = undefined;
     if (transport.state?.isLost) await read();
     seen.set(thread, chat.messages);
-    void refreshThreads();
+    setSettling(true);
+    await refreshThreads();
+    setSettling(false);
+    // Ours has ended, yet the thread is at work: somebody sent something from elsewhere meanwhile.
+    if (listedThread(thread)?.status && listedThread(thread)?.status !== 'failed') hearNews();
   }, [chat, read, thread, transport]);
 
-  const reload = useCallback(async () => {
+  const readAndFollow = useCallback(async () => {
     try {
       await read();
       setLoad('loaded');
@@ -88,6 +95,7 @@ export function useConversation(thread: string): Conversation {
     if (!wasRunning && (held.current || chat.lastMessage?.role === 'user')) await read().catch(setFailure);
     await settle();
   }, [chat, read, settle, transport]);
+  const reload = useOneAtATime(readAndFollow);
 
   useEffect(() => {
     void reload();
@@ -102,7 +110,7 @@ export function useConversation(thread: string): Conversation {
   useEffect(() => {
     if (phase === 'streaming') void refreshThreads();
   }, [phase]);
-  useChangesElsewhere(thread, isRunning || load !== 'loaded', reload);
+  useChangesElsewhere(thread, news, hearNews, isRunning || isSettling || load !== 'loaded', reload);
 
   const loadOlder = useCallback(async () => {
     if (!cursor) return;
@@ -159,27 +167,56 @@ export function useConversation(thread: string): Conversation {
   };
 }
 
-/** Looks again when another tab, or the list, says that this thread has changed; never while it is followed anyway. */
-function useChangesElsewhere(thread: string, isBusy: boolean, reload: () => Promise<void>): void {
+/** Two askers share one run; who asks in the middle of a run gets another one after it. */
+function useOneAtATime(run: () => Promise<void>): () => Promise<void> {
+  const current = useRef<Promise<void>>(undefined);
+  const isWantedAgain = useRef(false);
+  return useCallback(() => {
+    isWantedAgain.current = current.current !== undefined;
+    current.current ??= (async () => {
+      try {
+        do {
+          isWantedAgain.current = false;
+          await run();
+        } while (isWantedAgain.current);
+      } finally {
+        current.current = undefined;
+      }
+    })();
+    return current.current;
+  }, [run]);
+}
+
+/** Looks again when another tab, or the list, says that this thread has changed. What the list says while a turn is
+ * followed here is that turn; what another tab says is looked at when it has ended. */
+function useChangesElsewhere(
+  thread: string,
+  news: number,
+  hearNews: () => void,
+  isBusy: boolean,
+  reload: () => Promise<void>,
+): void {
   const listed = useListedThread(thread);
   const stamp = listed && `${listed.touched_at} ${listed.status ?? ''}`;
   const seenStamp = useRef<string>(undefined);
-  const busy = useRef(isBusy);
+  const seenNews = useRef(0);
+
   useEffect(() => {
-    busy.current = isBusy;
-  });
-  useEffect(() => {
-    const isNews = seenStamp.current !== undefined && stamp !== seenStamp.current;
+    if (!isBusy && seenStamp.current !== undefined && stamp !== seenStamp.current) hearNews();
     seenStamp.current = stamp;
-    if (isNews && !busy.current) void reload();
-  }, [stamp, reload]);
+  }, [stamp, isBusy, hearNews]);
   useEffect(
     () =>
       listen((message) => {
-        if (message.kind === 'thread' && message.thread === thread && !busy.current) void reload();
+        if (message.kind === 'thread' && message.thread === thread) hearNews();
       }),
-    [thread, reload],
+    [thread, hearNews],
   );
+  useEffect(() => {
+    if (isBusy || news === seenNews.current) return;
+    seenNews.current = news;
+    void reload();
+  }, [isBusy, news, reload]);
 }
 
 /** A replay empties the message and fills it again; until it has caught up, what was there stays on the page. */

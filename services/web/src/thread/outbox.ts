@@ -16,3 +16,7 @@ export function take(thread: string): Waiting | undefined {
   waiting.delete(thread);
   return message;
 }
+
+export function has(thread: string): boolean {
+  return waiting.has(thread);
+}

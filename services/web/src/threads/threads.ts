@@ -110,9 +110,13 @@ export function useThreads(): ThreadsState {
   return useSyncExternalStore(subscribe, () => state);
 }
 
+export function listedThread(thread: string): Thread | undefined {
+  return state.items.find((item) => item.id === thread);
+}
+
 /** One thread of the list, for whoever wants to know when it changed. */
 export function useListedThread(thread: string): Thread | undefined {
-  return useSyncExternalStore(subscribe, () => state.items.find((item) => item.id === thread));
+  return useSyncExternalStore(subscribe, () => listedThread(thread));
 }
 
 /** A thread by its id, also one that is too old for the part of the list that is loaded. */

@@ -25,6 +25,8 @@ export class TurnTransport implements ChatTransport<UIMessage> {
   current: Follow | undefined;
 
   private readonly options: TransportOptions;
+  /** The newest question whether something runs, until it is answered. */
+  private probe: Follow | undefined;
   private readonly listeners = new Set<() => void>();
   private readonly follows = new Set<Follow>();
   private readonly outcomes = new Map<string, { resolve: () => void; reject: (error: unknown) => void }>();
@@ -40,6 +42,8 @@ export class TurnTransport implements ChatTransport<UIMessage> {
 
   /** Posts the last message; resolves once the server has accepted it, rejects if it did not. */
   sendMessages = async ({ messages, abortSignal, body }: SendOptions): Promise<ReadableStream<UIMessageChunk>> => {
+    // What is asked for meanwhile would be a second reader of the same turn.
+    this.probe?.close();
     const message = messages.at(-1);
     if (!message) throw new Error('There is no message to send');
     const follow = this.follow(undefined, {
@@ -72,7 +76,8 @@ export class TurnTransport implements ChatTransport<UIMessage> {
       closeOnAbort(rewound, abortSignal);
       return rewound.stream();
     }
-    return this.opened(this.follow(turn), abortSignal);
+    this.probe = this.follow(turn);
+    return this.opened(this.probe, abortSignal);
   };
 
   /** State of the newest turn, for the words at the foot of the message; a stable object until something changes. */
@@ -127,7 +132,10 @@ export class TurnTransport implements ChatTransport<UIMessage> {
     signal: AbortSignal | undefined,
   ): Promise<ReadableStream<UIMessageChunk> | null> {
     closeOnAbort(follow, signal);
-    if (!(await follow.open())) return null;
+    const isThere = await follow.open().finally(() => {
+      if (this.probe === follow) this.probe = undefined;
+    });
+    if (!isThere) return null;
     this.current = follow;
     return follow.stream();
   }

@@ -18,6 +18,8 @@ class Chat:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.forgiven: list[str] = []
+        """Complaints of the witness that this test has asked for."""
 
     async def open(self, path: str = "/") -> None:
         await self.page.goto(path)

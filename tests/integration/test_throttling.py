@@ -14,6 +14,7 @@ LIMITS = {
     "RETINUE_REGISTER_PER_ADDRESS": "2",
     "RETINUE_REQUESTS_PER_USER": "20",
     "RETINUE_REQUESTS_PER_ADDRESS": "20",
+    "RETINUE_MESSAGES_PER_USER": "2",
 }
 
 
@@ -95,6 +96,26 @@ def test_requests_are_counted_by_user_and_by_address_of_strangers(gateway):
     answers = [client.get("/api/me") for _ in range(21)]
     assert [answer.status_code for answer in answers] == [200] * 20 + [429]
     assert answers[-1].json()["scope"] == "requests_per_user"
+
+
+def test_messages_are_counted_by_user_and_channel_and_repeats_are_not(gateway):
+    client = visitor(gateway)
+    login(client, known(gateway), PASSWORD)
+    thread = client.post("/api/threads", json={}).json()["id"]
+
+    def send(through, key):
+        return through.post(
+            f"/api/threads/{thread}/turn",
+            json={"message": "hello"},
+            headers={"prefer": "respond-async", "idempotency-key": key},
+        )
+
+    assert [send(client, key).status_code for key in ("a", "a", "a", "b")] == [202] * 4
+    refused = send(client, "c")
+    assert (refused.status_code, refused.json()["scope"], refused.json()["limit"]) == (429, "messages_web", 2)
+    token = client.post("/api/tokens", json={"name": "program"}).json()["token"]
+    assert send(gateway.client(authorization=f"Bearer {token}"), "d").status_code == 202
+    client.delete(f"/api/threads/{thread}")
 
 
 def test_without_valkey_logins_have_a_small_limit_and_the_rest_is_open(servers):

@@ -10,6 +10,7 @@ Auth is `required` unless a route says otherwise; the body is read, bounded and 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from chassis import logs, tracing
+from chassis import logs, metrics, tracing
 from gateway.answers import ErrorBody, answer, forbidden, unauthorized
 from gateway.auth import Caller, Scope
 from gateway.bodies import read_json
@@ -31,6 +32,10 @@ from gateway.throttle import Rule
 Auth = Literal["required", "optional", "none"]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 E = TypeVar("E", bound=Callable[..., Any])
+
+_SECONDS = metrics.histogram(
+    "retinue_http_request_seconds", "from the request's head to the start of its answer", ("route", "method", "status")
+)
 
 _MEANINGS = {
     400: "Malformed JSON",
@@ -122,6 +127,7 @@ class GuardedRoute(APIRoute):
         enter = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
+            begun = time.perf_counter()
             with tracing.server_span(request.method, self.path, request.headers):
                 try:
                     response = await self._admitted(request, enter)
@@ -129,6 +135,8 @@ class GuardedRoute(APIRoute):
                     response = answer(wrong, request.scope.get("request_id", ""))
                 if traceparent := tracing.inject().get("traceparent"):
                     response.headers["traceparent"] = traceparent
+                labels = (self.path, request.method, str(response.status_code))
+                _SECONDS.labels(*labels).observe(time.perf_counter() - begun)
                 return response
 
         return handle

@@ -51,7 +51,7 @@ class GatewaySettings(ServiceSettings):
     )
     tokens_per_user: int = setting(100, "API tokens that one user may have", ge=1)
     password_threads: int = setting(2, "passwords hashed at a time", unit="threads", ge=1, le=64)
-    password_queue: int = setting(64, "passwords that may wait to be hashed; more get 503", ge=0)
+    password_queue: int = setting(512, "passwords that may wait to be hashed; more get 503", ge=0)
 
     # Throttles
     redis_url: SecretStr = setting(SecretStr(""), "Valkey, for limits shared by all gateways", env=("REDIS_URL",))
@@ -72,7 +72,8 @@ class GatewaySettings(ServiceSettings):
     turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1)
     turns_total: int = setting(0, "turns of all users at once; 0: as many as the runners have slots", ge=0)
     turns_waiting: int = setting(10, "turns that may wait in one thread", ge=1)
-
+    message_window: float = setting(86400.0, "window in which messages are counted", unit="s", gt=0)
+    messages_per_user: int = setting(0, "messages per user, channel and window; 0: no limit", ge=0)
     message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
 
     # Streams

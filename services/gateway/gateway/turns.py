@@ -16,6 +16,7 @@ from chassis.errors import Busy, Refused
 from contracts.batches import START, BatchId
 from gateway.answers import invalid, missing
 from gateway.parts import Parts
+from gateway.quotas import accept_counted
 from gateway.streams.log import LogAway
 from gateway.streams.rows import TurnGone
 from gateway.streams.streams import CannotContinue
@@ -29,7 +30,6 @@ from store.turns import (
     ThreadMissing,
     TurnState,
     Wish,
-    accept,
     stop,
 )
 
@@ -59,8 +59,8 @@ def wants_no_stream(request: Request) -> bool:
 
 async def accept_quietly(parts: Parts, wish: Wish) -> Response:
     """202 with the turn's id, for callers who look later."""
-    async with refusals(), parts.store.session(wish.user_id) as session:
-        accepted = await accept(session, wish, parts.settings.limits)
+    async with refusals():
+        accepted = await accept_counted(parts, wish)
     await parts.after_commit(accepted.outbox, accepted.stop)
     body = {"turn": str(accepted.turn_id), "status": accepted.status, "message": str(accepted.message_id)}
     headers = {"Preference-Applied": "respond-async", "x-retinue-turn": str(accepted.turn_id)}
@@ -71,8 +71,8 @@ async def accept_and_stream(parts: Parts, wish: Wish) -> Response:
     """The turn's stream, from its first byte on: listened to before the turn exists, so nothing is looked up."""
     viewer = await parts.streams.begin(wish.user_id, wish.turn_id)
     try:
-        async with refusals(), parts.store.session(wish.user_id) as session:
-            accepted = await accept(session, wish, parts.settings.limits)
+        async with refusals():
+            accepted = await accept_counted(parts, wish)
         await parts.after_commit(accepted.outbox, accepted.stop)
         if accepted.is_new:
             return _begun(parts, viewer, accepted)

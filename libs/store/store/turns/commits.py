@@ -101,9 +101,12 @@ _TOUCH = text("""
 """)
 
 _OPEN_ATTEMPT = text("""
+    with mine as (
+        update turns set runner_id = runner_id where id = :turn and epoch = :epoch and status = 'running' returning id)
     insert into attempts (id, turn_id, epoch, step, number, model_asked)
-    values (:id, :turn, :epoch, :step, :number, :model)
-    on conflict (id) do nothing
+    select :id, mine.id, :epoch, :step, :number, :model from mine
+    on conflict (id) do update set number = excluded.number  -- asked for again: the row of the first try
+    returning id
 """)
 
 _SETTLE_OLDER = text("""
@@ -162,9 +165,7 @@ _PREVIEW = text("""
 
 async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step: int, number: int, model: str) -> None:
     """(o) The attempt's row, before the model is called. Raises `TurnLost`."""
-    await _touch(session, held)
-    await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": held.epoch})
-    await session.execute(
+    opened = await session.execute(
         _OPEN_ATTEMPT,
         {
             "id": attempt_id,
@@ -175,6 +176,10 @@ async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step:
             "model": model,
         },
     )
+    if opened.one_or_none() is None:
+        raise TurnLost
+    if held.epoch > 1:
+        await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": held.epoch})
 
 
 async def settle_attempt(session: Session, held: Claim, result: AttemptResult) -> None:

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import orjson
 from sqlalchemy import insert, text
-from sqlalchemy.exc import IntegrityError
 
 from contracts.ids import uuid7
 from contracts.turns import TurnStatus
@@ -73,14 +72,12 @@ class Stopped:
 _LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread for no key update")
 
 _BY_KEY = text("""
-    select id, thread_id, message_id, status, request_hash from turns
-    where user_id = :user and idempotency_key = :key and accepted_at > clock_timestamp() - interval '24 hours'
+    select id, thread_id, message_id, status, request_hash,
+        accepted_at < clock_timestamp() - interval '24 hours' as has_expired
+    from turns where user_id = :user and idempotency_key = :key
 """)
 
-_EXPIRE_KEY = text("""
-    update turns set idempotency_key = null
-    where user_id = :user and idempotency_key = :key and accepted_at <= clock_timestamp() - interval '24 hours'
-""")
+_EXPIRE_KEY = text("update turns set idempotency_key = null where id = :turn")
 
 _UNFINISHED = text("""
     select id, status, busy from turns
@@ -94,12 +91,16 @@ _INSERT_MESSAGES = text("""
     from (select coalesce(max(ordinal), -1) + 1 as next from messages where thread_id = :thread) n,
          (values (cast(:question as uuid), 0, 'user', cast(:client_id as text), cast(:data as text)),
                  (cast(:answer as uuid), 1, 'assistant', null, '{}')) m(id, place, role, client_id, data)
+    on conflict (thread_id, client_id) do nothing
+    returning id
 """)
 
 _INSERT_TURN = text("""
     insert into turns (id, user_id, thread_id, agent_id, message_id, question_id, channel, busy, idempotency_key,
         request_hash, traceparent, model)
     values (:turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model)
+    on conflict (user_id, idempotency_key) where idempotency_key is not null do nothing
+    returning id
 """)
 
 # The first words name the thread until somebody finds a better title.
@@ -139,7 +140,9 @@ async def _earlier(session: Session, wish: Wish) -> Accepted | None:
     named = {"user": wish.user_id, "key": wish.idempotency_key}
     row = (await session.execute(_BY_KEY, named)).one_or_none()
     if row is None:
-        await session.execute(_EXPIRE_KEY, named)
+        return None
+    if row.has_expired:
+        await session.execute(_EXPIRE_KEY, {"turn": row.id})
         return None
     if row.request_hash != wish.request_hash:
         raise KeyReused
@@ -171,41 +174,37 @@ async def _make_way(session: Session, wish: Wish, limits: Limits) -> tuple[list[
 
 async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
     question_id, answer_id = uuid7(), uuid7()
-    try:
-        async with session.begin_nested():
-            await session.execute(
-                _INSERT_MESSAGES,
-                {
-                    "thread": wish.thread_id,
-                    "question": question_id,
-                    "answer": answer_id,
-                    "client_id": wish.client_message_id,
-                    "data": orjson.dumps(wish.metadata).decode(),
-                },
-            )
-            await session.execute(
-                _INSERT_TURN,
-                {
-                    "turn": wish.turn_id,
-                    "user": wish.user_id,
-                    "thread": wish.thread_id,
-                    "agent": agent_id,
-                    "answer": answer_id,
-                    "question": question_id,
-                    "channel": wish.channel,
-                    "busy": wish.busy,
-                    "key": wish.idempotency_key,
-                    "hash": wish.request_hash,
-                    "traceparent": wish.traceparent,
-                    "model": wish.model,
-                },
-            )
-    except IntegrityError as clash:
-        if "turns_key" in str(clash.orig):
-            raise KeyReused from clash  # the same key came through another thread at the same moment
-        if "messages_thread_id_client_id" in str(clash.orig):
-            raise MessageExists from clash
-        raise
+    inserted = await session.execute(
+        _INSERT_MESSAGES,
+        {
+            "thread": wish.thread_id,
+            "question": question_id,
+            "answer": answer_id,
+            "client_id": wish.client_message_id,
+            "data": orjson.dumps(wish.metadata).decode(),
+        },
+    )
+    if len(inserted.all()) < 2:
+        raise MessageExists
+    inserted = await session.execute(
+        _INSERT_TURN,
+        {
+            "turn": wish.turn_id,
+            "user": wish.user_id,
+            "thread": wish.thread_id,
+            "agent": agent_id,
+            "answer": answer_id,
+            "question": question_id,
+            "channel": wish.channel,
+            "busy": wish.busy,
+            "key": wish.idempotency_key,
+            "hash": wish.request_hash,
+            "traceparent": wish.traceparent,
+            "model": wish.model,
+        },
+    )
+    if not inserted.all():
+        raise KeyReused  # the same key came through another thread at the same moment
     rows = [
         {"message_id": question_id, "ordinal": n, "step": 0, "kind": part["type"], "data": part}
         for n, part in enumerate(wish.parts)

@@ -29,12 +29,14 @@ class Limits:
 _LOCK_USER = text("select pg_advisory_xact_lock(hashtextextended('promote:' || :user, 0))")
 
 _ROOM = text("""
-    select :per_user - count(*) filter (where parent_turn_id is null) as mine,
+    select :per_user - count(*) filter (where parent_turn_id is null and status <> 'waiting') as mine,
            (select case when :total > 0 then :total - c.active
                         when c.slots > 0 then c.slots - c.active
                         else :per_user end  -- no runner is up yet: do not hold back what will run first
-            from retinue_capacity() c) as deployment
-    from turns where user_id = :user and status in ('queued', 'running')
+            from retinue_capacity() c) as deployment,
+           count(*) filter (where status = 'waiting' and thread_id is not distinct from cast(:thread as uuid)) as here,
+           count(*) filter (where status = 'waiting' and thread_id is distinct from cast(:thread as uuid)) as elsewhere
+    from turns where user_id = :user and status in ('waiting', 'queued', 'running')
 """)
 
 _QUEUE_OWN = text("""
@@ -73,15 +75,15 @@ async def promote(session: Session, user_id: UUID, thread_id: UUID | None, limit
     Returns each turn that became `queued` with its wake-up, which the caller writes to the outbox.
     """
     await session.execute(_LOCK_USER, {"user": str(user_id)})
-    parameters = {"user": user_id, "per_user": limits.per_user, "total": limits.total}
-    mine, deployment = (await session.execute(_ROOM, parameters)).one()
+    parameters = {"user": user_id, "thread": thread_id, "per_user": limits.per_user, "total": limits.total}
+    mine, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
     room = min(mine, deployment)
     queued: dict[UUID, OutboxMessage] = {}
-    if thread_id is not None and room > 0:
+    if here and room > 0:
         for row in await session.execute(_QUEUE_OWN, {"thread": thread_id}):
             queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
     room -= len(queued)
-    if room > 0:
+    if elsewhere and room > 0:
         for row in await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": room}):
             queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
     return queued

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -36,6 +37,6 @@ class Tool(Generic[I]):
     is_idempotent: bool = True
     timeout: float = 10.0
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any]:
         return self.input.model_json_schema()

@@ -13,5 +13,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
   },
-  server: { proxy: { '/api': { target: gateway, changeOrigin: true } } },
+  server: { proxy: { '/api': { target: gateway, changeOrigin: true, headers: { origin: gateway } } } },
 });

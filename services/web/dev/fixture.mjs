@@ -120,6 +120,7 @@ async function run(turn, text) {
     count += 1;
     if (/error/.test(text) && count === 60) {
       turn.status = 'failed';
+      turn.error = { message: 'The model stopped answering. What it wrote is kept.' };
       append(
         turn,
         [
@@ -202,7 +203,7 @@ function settle(turn) {
         Object.assign(byId.get(chunk.toolCallId), { state: 'output-error', errorText: chunk.errorText });
     }
   turn.message.parts = parts;
-  turn.message.metadata = { retinue: { turn: turn.id, status: turn.status, created_at: new Date().toISOString() } };
+  turn.message.metadata = { retinue: { turn: turn.id, status: turn.status, error: turn.error } };
   touch(turn.thread);
 }
 
@@ -391,7 +392,7 @@ function handleTurn(request, response, url, thread, body) {
     resets: 0,
   };
   turns.set(turn.id, turn);
-  thread.messages.push({ ...body.message, metadata: { retinue: { created_at: new Date().toISOString() } } }, message);
+  thread.messages.push(body.message, message);
   thread.preview ??= words.slice(0, 80);
   touch(thread);
   void run(turn, words);

@@ -108,7 +108,6 @@ export const strings = {
     stop: 'Stop',
     notSent: 'Not sent.',
     back: 'Your text is back in the field.',
-    tooLong: (limit: number) => `The message is longer than ${limit.toLocaleString()} characters.`,
   },
 
   foot: {
@@ -152,7 +151,6 @@ export const strings = {
   },
 
   code: { copy: 'Copy', copied: 'Copied', wrap: 'Wrap', unwrap: 'Do not wrap', plain: 'text' },
-  table: 'Table',
   imageLeftOut: (alt: string) => `Image not loaded: ${alt || 'no description'}`,
 
   keys: {

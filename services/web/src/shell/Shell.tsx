@@ -36,7 +36,8 @@ export function Shell({ user, route }: { user: User; route: Route }) {
   useEffect(() => closeOnEscape(isPhone && isColumnOpen, () => setColumnOpen(false)), [isPhone, isColumnOpen]);
 
   const current = useThread(route.page === 'thread' ? route.thread : undefined);
-  const title = current ? (current.title ?? current.preview ?? strings.threads.untitled) : '';
+  const named = current && (current.title ?? current.preview ?? strings.threads.untitled);
+  const title = named ?? (route.page === 'new' ? strings.threads.new : '');
   const opener =
     isColumnOpen && !isPhone ? null : (
       <>
@@ -93,7 +94,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
       <main className="main" inert={isColumnOpen && isPhone}>
         <div className="bar">
           {opener}
-          <h1 className="bar-title">{title}</h1>
+          {title && <h1 className="bar-title">{title}</h1>}
         </div>
         <Page user={user} route={route} agent={current?.agent_id} />
       </main>

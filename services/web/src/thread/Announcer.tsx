@@ -33,7 +33,7 @@ export function Announcer({ id, text, isLive }: AnnouncerProps) {
 /** Where the last finished sentence or line ends. */
 export function endOfSentences(text: string): number {
   let end = 0;
-  for (const match of text.matchAll(/[.!?…:]["')\]]*\s|\n+/g)) end = match.index + match[0].length;
+  for (const match of text.matchAll(/[.!?…:]["')\]’”»*_]*\s|[。！？]|\n+/g)) end = match.index + match[0].length;
   return end;
 }
 

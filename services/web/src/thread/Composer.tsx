@@ -6,8 +6,6 @@ import { type Draft, newMessageId, readDraft, writeDraft } from './drafts';
 import { has as isOnItsWay } from './outbox';
 
 const words = strings.composer;
-/** The server refuses more. In characters. */
-const LIMIT = 200_000;
 
 export interface ComposerHandle {
   /** Puts a text that was not accepted back, before whatever has been typed since. */
@@ -41,8 +39,7 @@ export function Composer({
 }: ComposerProps) {
   const [draft, setDraft] = useState<Draft>(() => (isOnItsWay(thread) ? { text: '' } : readDraft(user, thread)));
   const field = useRef<HTMLTextAreaElement>(null);
-  const tooLong = draft.text.length > LIMIT;
-  const canSend = draft.text.trim() !== '' && !tooLong && !isDisabled;
+  const canSend = draft.text.trim() !== '' && !isDisabled;
 
   useEffect(() => {
     if (!matchMedia('(pointer: coarse)').matches) field.current?.focus();
@@ -90,11 +87,6 @@ export function Composer({
   return (
     <div className="dock">
       {notice}
-      {tooLong && (
-        <p className="notice warn" role="status">
-          {words.tooLong(LIMIT)}
-        </p>
-      )}
       <form
         className="composer"
         onSubmit={(event) => {

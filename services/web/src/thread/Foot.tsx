@@ -1,6 +1,7 @@
 /** The foot of the newest message: what the turn is doing, or how it ended, in words. */
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { useEffect, useState } from 'react';
+import { useOnline } from '../shell/online';
 import { strings } from '../strings';
 import type { Conversation } from './conversation';
 import { factsOf } from './metadata';
@@ -83,20 +84,6 @@ export function EndNote({ message }: { message: UIMessage }) {
           ? words.stepLimit
           : undefined);
   return text ? <div className="foot">{text}</div> : null;
-}
-
-function useOnline(): boolean {
-  const [isOnline, setOnline] = useState(navigator.onLine);
-  useEffect(() => {
-    const change = () => setOnline(navigator.onLine);
-    window.addEventListener('online', change);
-    window.addEventListener('offline', change);
-    return () => {
-      window.removeEventListener('online', change);
-      window.removeEventListener('offline', change);
-    };
-  }, []);
-  return isOnline;
 }
 
 /** True from the moment it becomes so, for so many ms at most. */

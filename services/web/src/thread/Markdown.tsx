@@ -31,9 +31,9 @@ const COMPONENTS: Components = {
     ),
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="table-scroll" tabIndex={0} aria-label={strings.table}>
+    <div className="table-scroll" tabIndex={0}>
       <table>{children}</table>
-    </section>
+    </div>
   ),
 };
 

@@ -1,25 +1,27 @@
 /** One message: a person's is a soft block, the agent's is plain text on the page. */
 import { isToolUIPart, type UIMessage } from 'ai';
-import { memo, type ReactNode } from 'react';
+import { memo } from 'react';
 import { Glyph } from '../shell/Glyph';
 import { strings } from '../strings';
 import { EndNote } from './Foot';
 import { Markdown } from './Markdown';
-import { factsOf, textOf } from './metadata';
+import { textOf } from './metadata';
 import { Reasoning } from './Reasoning';
 import { type AnyToolPart, ToolCalls } from './ToolCalls';
 
 interface MessageProps {
   message: UIMessage;
   agent: string | undefined;
+  /** When it was made, in ms since 1970. */
+  moment: number | undefined;
   /** It is being written right now. */
   isLive: boolean;
   /** The newest one: the foot of the page says how it ended. */
   isLast: boolean;
 }
 
-export const Message = memo(function Message({ message, agent, isLive, isLast }: MessageProps) {
-  const time = timeOf(message);
+export const Message = memo(function Message({ message, agent, moment, isLive, isLast }: MessageProps) {
+  const time = moment === undefined ? null : <Time moment={moment} />;
   if (message.role === 'user') {
     return (
       <article className="message is-user" aria-label={strings.thread.you}>
@@ -44,12 +46,10 @@ export const Message = memo(function Message({ message, agent, isLive, isLast }:
   );
 });
 
-function timeOf(message: UIMessage): ReactNode {
-  const created = factsOf(message).created_at;
-  if (!created) return null;
-  const date = new Date(created);
+function Time({ moment }: { moment: number }) {
+  const date = new Date(moment);
   return (
-    <time className="message-time small muted" dateTime={created} title={date.toLocaleString()}>
+    <time className="message-time small muted" dateTime={date.toISOString()} title={date.toLocaleString()}>
       {date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
     </time>
   );

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, describe } from '../api/failure';
 import type { User } from '../api/types';
 import { navigate } from '../router';
+import { useOnline } from '../shell/online';
 import { PageState } from '../shell/PageState';
 import { strings } from '../strings';
 import { Announcer } from './Announcer';
@@ -11,7 +12,7 @@ import { type Conversation, useConversation } from './conversation';
 import { newMessageId, readDraft } from './drafts';
 import { Foot } from './Foot';
 import { Message } from './Message';
-import { textOf } from './metadata';
+import { momentOf, textOf } from './metadata';
 import { take } from './outbox';
 import { type Following, useFollowing } from './scrolling';
 
@@ -23,7 +24,14 @@ interface ThreadPageProps {
 
 export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
   const conversation = useConversation(thread);
+  if (conversation.load === 'failed' && conversation.messages.length === 0)
+    return <Failed conversation={conversation} />;
+  return <ThreadView user={user} thread={thread} agent={agent} conversation={conversation} />;
+}
+
+function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { conversation: Conversation }) {
   const following = useFollowing(conversation.messages[0]?.id);
+  const isOnline = useOnline();
   const composer = useRef<ComposerHandle>(null);
   const [failure, setFailure] = useState<string>();
   const { send, stop, messages, isRunning } = conversation;
@@ -53,7 +61,6 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
     if (sentAs && !isRunning && messages.some((message) => message.id === sentAs)) composer.current?.accepted(sentAs);
   }, [user.id, thread, isRunning, messages]);
 
-  if (conversation.load === 'failed' && messages.length === 0) return <Failed conversation={conversation} />;
   const again = () => {
     const text = textOf(messages.findLast((message) => message.role === 'user'));
     if (text) void sendText(newMessageId(), text);
@@ -61,7 +68,13 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
   return (
     <>
       <div className="scroller" ref={following.box}>
-        <Messages conversation={conversation} following={following} agent={agent} onAgain={again} />
+        <Messages
+          conversation={conversation}
+          following={following}
+          agent={agent}
+          onAgain={again}
+          onOlder={() => void conversation.loadOlder().catch((error) => setFailure(describe(error)))}
+        />
       </div>
       <Composer
         user={user.id}
@@ -77,6 +90,11 @@ export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
               <button type="button" className="new-below" onClick={toEnd}>
                 {strings.thread.newBelow}
               </button>
+            )}
+            {!isOnline && !isRunning && (
+              <p className="notice calm" role="status">
+                {strings.errors.offline}
+              </p>
             )}
             {failure && (
               <p className="notice danger" role="alert">
@@ -95,9 +113,10 @@ interface MessagesProps {
   following: Following;
   agent: string | undefined;
   onAgain: () => void;
+  onOlder: () => void;
 }
 
-function Messages({ conversation, following, agent, onAgain }: MessagesProps) {
+function Messages({ conversation, following, agent, onAgain, onOlder }: MessagesProps) {
   const { messages, isRunning, load, hasOlder } = conversation;
   const last = messages.at(-1);
   const isLive = isRunning && last?.role === 'assistant';
@@ -106,15 +125,17 @@ function Messages({ conversation, following, agent, onAgain }: MessagesProps) {
       {load === 'loading' && messages.length === 0 && <MessagesSkeleton />}
       <div className="messages" ref={following.content} role="log" aria-live="off" aria-label={strings.thread.messages}>
         {hasOlder && (
-          <button type="button" className="text-button small older" onClick={() => void conversation.loadOlder()}>
+          <button type="button" className="text-button small older" onClick={onOlder}>
             {strings.thread.older}
           </button>
         )}
-        {messages.map((message) => (
+        {messages.map((message, index) => (
           <Message
             key={message.id}
             message={message}
             agent={agent}
+            // A person's message has no time of its own: its answer was accepted in the same moment.
+            moment={(momentOf(message) ?? momentOf(messages[index + 1]))?.getTime()}
             isLive={isLive && message === last}
             isLast={message === last}
           />

@@ -3,6 +3,7 @@ import { Chat, useChat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useReducer, useRef, useState, useSyncExternalStore } from 'react';
 import { api, noteFailure } from '../api/client';
+import type { MessagePage } from '../api/types';
 import { announce, listen } from '../shell/tabs';
 import { listedThread, refreshThreads, useListedThread } from '../threads/threads';
 import type { FollowState } from '../transport/follow';
@@ -45,7 +46,13 @@ export function useConversation(thread: string): Conversation {
   const held = useRef<UIMessage>(undefined);
 
   const read = useCallback(async () => {
-    const page = await api.messages(thread);
+    let page: MessagePage;
+    let before: FollowState | undefined;
+    do {
+      before = transport.state;
+      page = await api.messages(thread);
+      // A turn that began or ended meanwhile, and is over, may be missing from this page.
+    } while (transport.state !== before && !transport.isRunning);
     const now = chat.messages;
     const known = new Set(page.items.map((message) => message.id));
     const overlap = now.findIndex((message) => known.has(message.id));
@@ -68,7 +75,7 @@ export function useConversation(thread: string): Conversation {
       await chat.resumeStream();
     }
     held.current = undefined;
-    if (transport.state?.isLost) await read();
+    if (transport.state?.isLost) await read().catch(setFailure);
     seen.set(thread, chat.messages);
     setSettling(true);
     await refreshThreads();

@@ -6,7 +6,6 @@ export interface MessageFacts {
   status?: string;
   ended_by?: string;
   error?: { message?: string };
-  created_at?: string;
 }
 
 export function factsOf(message: UIMessage | undefined): MessageFacts {
@@ -26,3 +25,11 @@ export function isOpen(message: UIMessage | undefined): boolean {
 export function textOf(message: UIMessage | undefined): string {
   return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
+
+/** When a message was made. The ids of turns and answers begin with their time (UUIDv7), in ms since 1970. */
+export function momentOf(message: UIMessage | undefined): Date | undefined {
+  const id = [factsOf(message).turn, message?.id].find((candidate) => UUID7.test(candidate ?? ''));
+  return id ? new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)) : undefined;
+}
+
+const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/i;

@@ -12,6 +12,9 @@ from cli.up.private_files import write_private_json
 from tests.kit.command import retinue
 from tests.kit.stack import Servers, data_folder
 
+# Whole stacks start here, on a machine that is busy with other tests.
+pytestmark = pytest.mark.timeout(300)
+
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 
 

@@ -7,9 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cli.up import control
 from tests.kit.stack import Servers, data_folder, start_servers
 from tests.kit.waiting import eventually
+
+# Whole stacks start here, on a machine that is busy with other tests.
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_three_servers_are_ready(servers: Servers) -> None:

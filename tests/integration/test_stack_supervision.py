@@ -19,6 +19,9 @@ from tests.kit.keepsakes import Keepsakes
 from tests.kit.stack import Servers, data_folder, start_servers
 from tests.kit.waiting import eventually
 
+# Whole stacks start here, on a machine that is busy with other tests.
+pytestmark = pytest.mark.timeout(300)
+
 SERVERS = ("nats", "postgres", "valkey")
 
 

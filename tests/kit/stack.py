@@ -20,6 +20,8 @@ QUIET = {
     "RETINUE_REGISTRATION": "",
     "OPENAI_BASE_URL": "",
     "OPENAI_API_KEY": "",
+    # The machine of a test run is busy with other tests.
+    "RETINUE_START_TIMEOUT_SECONDS": "120",
 }
 
 

@@ -18,6 +18,7 @@ from store import StoreAway
 log = logs.get(__name__)
 
 _LONGEST_LIST = 20
+_LONGEST_TEXT = 400
 
 
 class ErrorBody(BaseModel):
@@ -40,7 +41,7 @@ def forbidden(message: str, error: str = "forbidden", **fields: Any) -> Refused:
 
 def invalid(message: str, **fields: Any) -> Refused:
     """The request is well-formed JSON and yet not what this route takes."""
-    return Refused(422, "invalid", message, **fields)
+    return Refused(422, "invalid", _short(message), **fields)
 
 
 def unauthorized(message: str = "Sign in first.") -> Refused:
@@ -81,9 +82,17 @@ def answer(wrong: Exception, request_id: str) -> Response:
 def _invalid(errors: Sequence[Any]) -> Refused:
     if errors and all(error["loc"][:1] == ("path",) for error in errors):
         return missing()  # an id of another form than ours names nothing
-    fields = [
-        {"field": ".".join(str(step) for step in error["loc"][1:]) or str(error["loc"][0]), "message": error["msg"]}
-        for error in errors[:_LONGEST_LIST]
-    ]
+    fields = [{"field": _field(error["loc"]), "message": _short(error["msg"])} for error in errors[:_LONGEST_LIST]]
     first = fields[0]
     return invalid(f"{first['field']}: {first['message']}", fields=fields)
+
+
+def _field(steps: Sequence[str | int]) -> str:
+    """`message.parts.0.text`: without the place it was in, and without pydantic's names for alternatives."""
+    named = [str(step) for step in steps[1:] if not {"[", "("} & set(str(step))]
+    return _short(".".join(named) or str(steps[0]))
+
+
+def _short(text: str) -> str:
+    """Messages quote what was sent; what was sent may be long."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT // 2]} … {text[-_LONGEST_TEXT // 2 :]}"

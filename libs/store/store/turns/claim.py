@@ -17,6 +17,7 @@ class Claim:
 
     turn_id: UUID
     user_id: UUID
+    runner_id: UUID
     thread_id: UUID
     agent_id: UUID
     message_id: UUID
@@ -47,6 +48,7 @@ async def claim(session: Session, turn_id: UUID, runner_id: UUID) -> Claim | Non
     return Claim(
         turn_id=row.id,
         user_id=row.user_id,
+        runner_id=runner_id,
         thread_id=row.thread_id,
         agent_id=row.agent_id,
         message_id=row.message_id,

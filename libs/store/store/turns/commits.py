@@ -144,6 +144,11 @@ _RAISE_EPOCH = text("""
     update turns set epoch = epoch + 1 where id = :turn and epoch = :epoch and status = 'running' returning epoch
 """)
 
+_RAISED = text("""
+    select epoch from turns
+    where id = :turn and epoch = :epoch + 1 and status = 'running' and runner_id = :runner
+""")
+
 _LOCK_THREAD = text("select id from threads where id = :thread for no key update")
 
 _END = text("""
@@ -228,7 +233,10 @@ async def finish_call(
 
 async def raise_epoch(session: Session, held: Claim) -> int:
     """A provider's stream broke after its first token: the holder supersedes its own text. Raises `TurnLost`."""
-    row = (await session.execute(_RAISE_EPOCH, {"turn": held.turn_id, "epoch": held.epoch})).one_or_none()
+    named = {"turn": held.turn_id, "epoch": held.epoch, "runner": held.runner_id}
+    row = (await session.execute(_RAISE_EPOCH, named)).one_or_none()
+    if row is None:  # an earlier try of ours took, if the next epoch is this runner's
+        row = (await session.execute(_RAISED, named)).one_or_none()
     if row is None:
         raise TurnLost
     await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": row.epoch})

@@ -8,7 +8,7 @@ import pytest
 from cli.accounts.database import system_session
 from cli.accounts.setup_code import new_setup_code
 from store.credentials import digest
-from store.system import accounts
+from store.system import invites
 from tests.kit.gateway import PASSWORD, gateway_on
 from tests.kit.stack import data_folder, start_servers
 
@@ -80,7 +80,7 @@ async def test_in_public_the_first_needs_the_code_that_was_printed(fresh, nobody
 
 async def test_an_invitation_is_no_set_up_code(fresh, nobody, public):
     async with system_session(fresh.role_url("gateway_system")) as session:
-        await accounts.create_invite(session, digest("plain"), grants_admin=False, lifetime=timedelta(days=1))
+        await invites.create_invite(session, digest("plain"), grants_admin=False, lifetime=timedelta(days=1))
     visitor = public.client(origin="https://retinue.example", host="retinue.example")
     assert register(visitor, "thief", "plain").json()["error"] == "setup_code_needed"
 

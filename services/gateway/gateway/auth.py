@@ -16,7 +16,7 @@ from gateway.cookies import SessionCookie
 from gateway.settings import GatewaySettings
 from store import Store
 from store.credentials import SCOPES, digest
-from store.system import accounts
+from store.system import callers
 
 Scope = Literal["chat", "read", "mcp", "admin", "approve"]
 
@@ -110,13 +110,13 @@ class Authenticator:
 
     async def _session(self, credential: bytes) -> Caller | None:
         async with self._store.system() as session:
-            owner = await accounts.session_owner(session, credential, self._grace)
+            owner = await callers.session_owner(session, credential, self._grace)
             if owner is None:
                 return None
             left = owner.expires_at - datetime.now(UTC)
             extend = not owner.is_expired and left < self._lifetime - min(_EXTEND_AFTER, self._lifetime / 2)
             if extend:
-                await accounts.extend_session(session, credential, self._lifetime)
+                await callers.extend_session(session, credential, self._lifetime)
         account = owner.account
         scopes = frozenset(SCOPES) if account.is_admin else frozenset(SCOPES) - {"admin"}
         return Caller(
@@ -125,7 +125,7 @@ class Authenticator:
 
     async def _token(self, credential: bytes) -> Caller | None:
         async with self._store.system() as session:
-            owner = await accounts.token_owner(session, credential)
+            owner = await callers.token_owner(session, credential)
         if owner is None:
             return None
         account = owner.account

@@ -28,7 +28,7 @@ from gateway.settings import GatewaySettings
 from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store, StoreAway
-from store.system import accounts
+from store.system import callers, invites
 
 log = logs.get(__name__)
 
@@ -145,7 +145,8 @@ async def _tidy(store: Store, settings: GatewaySettings) -> None:
     while True:
         try:
             async with store.system() as session:
-                ended = await accounts.end_expired_sessions(session, grace)
+                ended = await callers.end_expired_sessions(session, grace)
+                ended += await invites.remove_expired_invites(session)
             log.debug("tidied", ended=ended)
         except StoreAway as away:
             log.warning("could not tidy", reason=str(away))

@@ -7,7 +7,7 @@ from gateway.answers import forbidden
 from gateway.parts import Parts
 from store import Session
 from store.credentials import digest, hash_password, username_key
-from store.system import accounts
+from store.system import accounts, invites
 from store.system.accounts import Account, UsernameTaken
 
 
@@ -29,7 +29,7 @@ async def registered(parts: Parts, username: str, password: str, code: str | Non
         except UsernameTaken:
             raise Refused(409, "username_taken", "This user name is taken.") from None
         if code:
-            await accounts.note_invited(session, digest(code), account.id)
+            await invites.note_invited(session, digest(code), account.id)
     return account
 
 
@@ -48,11 +48,11 @@ async def _admitted(session: Session, parts: Parts, code: str | None) -> bool:
     if await accounts.lock_first_account(session):
         if not settings.production:
             return True
-        if not code or not await accounts.take_invite(session, digest(code)):
+        if not code or not await invites.take_invite(session, digest(code)):
             raise forbidden("The first account needs the set-up code that was printed at start.", "setup_code_needed")
         return True
     if code and settings.registration_mode != "closed":
-        grants_admin = await accounts.take_invite(session, digest(code))
+        grants_admin = await invites.take_invite(session, digest(code))
         if grants_admin is not None:
             return grants_admin
         if settings.registration_mode == "invite":

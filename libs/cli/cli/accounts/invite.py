@@ -9,7 +9,7 @@ import typer
 
 from cli.accounts.database import AsJson, DataDir, run, say
 from store import Session, credentials
-from store.system import accounts
+from store.system import invites
 
 app = typer.Typer(help="Codes to register with.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def create_invite(
 
     async def create(session: Session) -> datetime:
         lifetime = timedelta(days=days)
-        return await accounts.create_invite(session, credentials.digest(code), grants_admin=admin, lifetime=lifetime)
+        return await invites.create_invite(session, credentials.digest(code), grants_admin=admin, lifetime=lifetime)
 
     ends = run(data_dir, create)
     say({"code": code, "grants_admin": admin, "expires_at": ends.isoformat()}, as_json, code)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from cli.accounts.database import system_session
 from store.credentials import digest, random_code
-from store.system import accounts
+from store.system import invites
 
 LIFETIME = timedelta(days=7)
 
@@ -18,5 +18,5 @@ async def new_setup_code(system_url: str) -> str | None:
     """
     code = random_code()
     async with system_session(system_url) as session:
-        is_needed = await accounts.replace_setup_code(session, digest(code), LIFETIME)
+        is_needed = await invites.replace_setup_code(session, digest(code), LIFETIME)
     return code if is_needed else None

@@ -21,7 +21,7 @@ from gateway.registration import registered
 from gateway.throttle import Rule
 from store import credentials
 from store.credentials import digest, hash_password, is_outdated, password_matches, random_code
-from store.system import accounts
+from store.system import accounts, callers
 from store.system.accounts import Account
 
 log = logs.get(__name__)
@@ -114,7 +114,7 @@ async def logout(caller: MaybeCaller, parts: PartsOf, response: Response) -> Non
         raise forbidden("A token is revoked, not logged out: DELETE /api/tokens/{id}.")
     if caller is not None:
         async with parts.store.system() as session:
-            await accounts.end_session(session, caller.credential)
+            await callers.end_session(session, caller.credential)
         parts.auth.forget(caller.credential)
     parts.cookie.clear(response)
 
@@ -144,6 +144,6 @@ async def _signed_in(parts: Parts, account: Account, response: Response) -> User
     code = random_code()
     lifetime = timedelta(days=parts.settings.session_days)
     async with parts.store.system() as session:
-        await accounts.start_session(session, account.id, digest(code), lifetime)
+        await callers.start_session(session, account.id, digest(code), lifetime)
     parts.cookie.set(response, code)
     return UserAnswer(user=UserOut(id=account.id, username=account.username, is_admin=account.is_admin))

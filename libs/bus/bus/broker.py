@@ -15,8 +15,9 @@ from nats.js.api import DeliverPolicy
 from bus.connection import Callback, client_options, quiet
 from contracts.subjects import CONSUMERS, ConsumerSpec
 
-FETCH_TIMEOUT = 30.0
-"""Seconds that one pull request waits at the broker; a message ends the wait at once."""
+FETCH_TIMEOUT = 3.0
+"""Seconds that one pull request waits at the broker; a message ends the wait at once. A broker that restarts forgets
+the request, and nobody pulls until the wait is over: this is how long the first turn after it may be late."""
 
 
 def make_broker(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> NatsBroker:

@@ -34,7 +34,7 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
   const isOnline = useOnline();
   const composer = useRef<ComposerHandle>(null);
   const [failure, setFailure] = useState<string>();
-  const { send, stop, messages, isRunning } = conversation;
+  const { send, stop, messages, isRunning, isKept } = conversation;
   const { toEnd } = following;
 
   const sendText = useCallback(
@@ -55,11 +55,12 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
   const stopNow = useCallback(() => stop().catch((error) => setFailure(describe(error))), [stop]);
   useEscape(isRunning, stopNow);
   useFirstMessage(thread, sendText);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looked at again whenever messages were read
   useEffect(() => {
     // It was accepted after all, and the page was reloaded before it heard so.
     const { sentAs } = readDraft(user.id, thread);
-    if (sentAs && !isRunning && messages.some((message) => message.id === sentAs)) composer.current?.accepted(sentAs);
-  }, [user.id, thread, isRunning, messages]);
+    if (sentAs && isKept(sentAs)) composer.current?.accepted(sentAs);
+  }, [user.id, thread, messages, isKept]);
 
   const again = () => {
     const text = textOf(messages.findLast((message) => message.role === 'user'));

@@ -23,6 +23,8 @@ export interface Conversation {
   turn: FollowState | undefined;
   isRunning: boolean;
   isStopping: boolean;
+  /** Whether the server is known to have this message; what is only shown may still be refused. */
+  isKept: (id: string) => boolean;
   reload: () => Promise<void>;
   loadOlder: () => Promise<void>;
   /** Resolves when the server has accepted the message, rejects when it has not. */
@@ -44,6 +46,7 @@ export function useConversation(thread: string): Conversation {
   const [isSettling, setSettling] = useState(false);
   const [news, hearNews] = useReducer((count: number) => count + 1, 0);
   const held = useRef<UIMessage>(undefined);
+  const kept = useRef(new Set<string>());
 
   const read = useCallback(async () => {
     let page: MessagePage;
@@ -53,6 +56,7 @@ export function useConversation(thread: string): Conversation {
       page = await api.messages(thread);
       // A turn that began or ended meanwhile, and is over, may be missing from this page.
     } while (transport.state !== before && !transport.isRunning);
+    for (const message of page.items) kept.current.add(message.id);
     const now = chat.messages;
     const known = new Set(page.items.map((message) => message.id));
     const overlap = now.findIndex((message) => known.has(message.id));
@@ -167,6 +171,7 @@ export function useConversation(thread: string): Conversation {
     turn,
     isRunning,
     isStopping: isRunning && stopping !== undefined && stopping === (turn?.turn ?? ''),
+    isKept: useCallback((id: string) => kept.current.has(id), []),
     reload,
     loadOlder,
     send,

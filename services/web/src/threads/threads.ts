@@ -19,6 +19,11 @@ const LOOK_AGAIN = 15_000;
 let state = EMPTY;
 let users = 0;
 const hidden = new Set<string>();
+/** New titles that an answer on its way may not know yet. */
+const renamed = new Map<string, string>();
+/** Answers may overtake each other: the number of the last question, and of the one whose answer is shown. */
+let asked = 0;
+let shown = 0;
 const listeners = new Set<() => void>();
 
 function set(change: Partial<ThreadsState>): void {
@@ -27,8 +32,12 @@ function set(change: Partial<ThreadsState>): void {
 }
 
 export async function refreshThreads(): Promise<void> {
+  asked += 1;
+  const number = asked;
   try {
     const page = await api.threads();
+    if (number < shown) return;
+    shown = number;
     const known = new Set(page.items.map((thread) => thread.id));
     const last = page.items.at(-1);
     // Older pages that were already shown stay; what should be on the newest page and is not there is gone.
@@ -37,7 +46,7 @@ export async function refreshThreads(): Promise<void> {
         ? state.items.filter((item) => !known.has(item.id) && item.touched_at < last.touched_at)
         : [];
     const cursor = older.length > 0 ? state.cursor : page.next_cursor;
-    const items = [...page.items, ...older].filter((thread) => !hidden.has(thread.id));
+    const items = [...page.items, ...older].filter((thread) => !hidden.has(thread.id)).map(withNewTitle);
     set({ items, cursor, isLoaded: true, failure: undefined });
   } catch (failure) {
     if (!state.isLoaded) set({ failure: describe(failure) });
@@ -67,15 +76,20 @@ export function hideThread(thread: string): () => void {
 }
 
 export async function renameThread(thread: string, title: string): Promise<void> {
-  const before = state.items;
-  set({ items: before.map((item) => (item.id === thread ? { ...item, title } : item)) });
+  renamed.set(thread, title);
+  set({ items: state.items.map(withNewTitle) });
   try {
     await api.renameThread(thread, title);
     announce({ kind: 'threads' });
-  } catch (failure) {
-    set({ items: before });
-    throw failure;
+  } finally {
+    // Whatever is asked from here on has the title that counts.
+    await refreshThreads();
+    renamed.delete(thread);
   }
+}
+
+function withNewTitle(thread: Thread): Thread {
+  return { ...thread, title: renamed.get(thread.id) ?? thread.title };
 }
 
 function begin(): () => void {

@@ -80,12 +80,15 @@ export async function renameThread(thread: string, title: string): Promise<void>
   set({ items: state.items.map(withNewTitle) });
   try {
     await api.renameThread(thread, title);
-    announce({ kind: 'threads' });
-  } finally {
-    // Whatever is asked from here on has the title that counts.
-    await refreshThreads();
+  } catch (failure) {
     renamed.delete(thread);
+    void refreshThreads();
+    throw failure;
   }
+  announce({ kind: 'threads' });
+  // Whatever is asked from here on has the title that counts.
+  await refreshThreads();
+  if (renamed.get(thread) === title) renamed.delete(thread);
 }
 
 function withNewTitle(thread: Thread): Thread {

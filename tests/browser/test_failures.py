@@ -23,7 +23,7 @@ CODES = re.compile(r"\b(Error|exception|traceback|undefined|null|[a-z]+_[a-z_]+)
         ("status=500", "not able to answer"),
         ("html", "a web page"),
         ("cut=5 tokens=20", "answer"),
-        ("garbage=5 tokens=20", "answer"),
+        ("garbage=5 tokens=20", "not a chat completion"),
         ("status=404", "does not know this model"),
     ],
 )

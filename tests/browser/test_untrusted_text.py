@@ -6,8 +6,6 @@ policy of the page is broken.
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from playwright.async_api import expect
 
@@ -130,17 +128,18 @@ async def test_an_evil_message_and_title_do_nothing(chat: Chat, account: Account
     await expect(chat.page.get_by_role("heading", level=1)).to_have_text(evil)
     await chat.page.reload()
     await expect(chat.page.get_by_role("heading", level=1)).to_have_text(evil)
-    await expect(chat.page.get_by_role("navigation").locator("img, script")).to_have_count(0)
+    await expect(chat.page.get_by_role("listitem").locator("img, script")).to_have_count(0)
 
 
-async def test_evil_tool_input_output_and_names_do_nothing(chat: Chat) -> None:
-    expression = "<img src=x onerror=alert(1)>"
-    call = f"tool=calculator:{json.dumps({'expression': expression})}"
-    odd = f"tool=<b>x</b>:{json.dumps({'a': '<script>alert(2)</script>'})}"
-    await chat.ask(f"""Evil [[{call}]] [[{odd}]] [[text="Done."]]""")
+async def test_evil_tool_input_output_and_names_do_nothing(chat: Chat, model: ScriptedModel) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    calls = [{"name": "calculator", "arguments": {"expression": evil}}, {"name": f"{evil}<b>x</b>", "arguments": {}}]
+    model.script({"rules": [{"user": "call evil", "replies": [{"tools": calls}, {"text": "Done."}]}]})
+    await chat.ask("call evil")
+    model.unscript()
     for line in await chat.answer.locator("summary").all():
         await line.click()
-    await expect(chat.answer.locator("pre").first).to_contain_text(expression)
+    await expect(chat.answer.locator("pre").first).to_contain_text(evil)
     await expect(chat.answer.locator("img, script, b")).to_have_count(0)
 
 

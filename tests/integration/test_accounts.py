@@ -62,6 +62,21 @@ def test_threads_are_made_listed_renamed_and_put_away(gateway):
     assert empty.json() == {"items": [], "next_cursor": None}
 
 
+def test_putting_a_thread_away_stops_what_it_had_to_do(gateway):
+    person = person_at(gateway)
+    thread = person.browser.post("/api/threads", json={}).json()["id"]
+    for text in ("one", "two", "three"):
+        sent = person.browser.post(
+            f"/api/threads/{thread}/turn", json={"message": text, "busy": "queue"}, headers={"prefer": "respond-async"}
+        )
+        assert sent.status_code == 202
+    assert person.browser.get(f"/api/threads/{thread}").json()["status"] in ("queued", "running")
+    assert person.browser.patch(f"/api/threads/{thread}", json={"archived": True}).json()["status"] is None
+    shown = person.browser.get(f"/api/threads/{thread}/messages").json()["items"]
+    answers = [message["metadata"]["retinue"]["status"] for message in shown if message["role"] == "assistant"]
+    assert answers == ["stopped"] * 3
+
+
 @pytest.mark.parametrize(
     ("username", "password"),
     [

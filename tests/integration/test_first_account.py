@@ -1,8 +1,10 @@
 """The first account: an administrator; on a deployment that strangers can reach, only with the set-up code."""
 
+import asyncio
 from datetime import timedelta
 
 import asyncpg
+import httpx
 import pytest
 
 from cli.accounts.database import system_session
@@ -53,6 +55,16 @@ async def test_on_this_machine_alone_the_first_becomes_admin(nobody, local):
     assert register(local.client(), "first").json()["user"]["is_admin"] is True
     assert register(local.client(), "second").json()["user"]["is_admin"] is False
     assert local.client().get("/api/config").json()["needs_setup"] is False
+
+
+async def test_of_several_at_the_same_moment_one_is_the_first(nobody, local):
+    async with httpx.AsyncClient(base_url=local.url, timeout=60) as client:
+        asked = (
+            client.post("/api/auth/register", json={"username": f"race-{n}", "password": PASSWORD}) for n in range(8)
+        )
+        answers = await asyncio.gather(*asked)
+    assert [answer.status_code for answer in answers] == [201] * 8
+    assert sum(answer.json()["user"]["is_admin"] for answer in answers) == 1
 
 
 async def test_an_admin_may_hold_an_admin_token(nobody, local):

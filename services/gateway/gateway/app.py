@@ -39,6 +39,8 @@ def make_api(routes: Iterable[Routes] = ROUTES) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         strict_content_type=False,
+        # Spans are `chassis.tracing`'s, one a request; FastAPI's own would wrap every chunk of every stream.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         generate_unique_id_function=lambda route: route.name,
     )
     for noun in routes:

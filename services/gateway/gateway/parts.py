@@ -49,15 +49,18 @@ class Parts:
             await self.bus.publish(stop_subject(stop), b"")
 
 
-def _parts(request: Request) -> Parts:
+# Coroutines, because FastAPI would call plain functions on a thread each.
+
+
+async def _parts(request: Request) -> Parts:
     return request.app.state.parts
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     return request.state.caller
 
 
-def _caller_or_none(request: Request) -> Caller | None:
+async def _caller_or_none(request: Request) -> Caller | None:
     return request.state.caller
 
 

@@ -73,7 +73,7 @@ def _own_refusal(operation: dict[str, Any]) -> None:
 
 def text() -> str:
     """The document as it is kept in the repository."""
-    from gateway.app import make_api
+    from gateway.app import make_api  # which imports us, to describe itself
 
     return json.dumps(make_api().openapi(), indent=2, ensure_ascii=False) + "\n"
 

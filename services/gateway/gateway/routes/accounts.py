@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from chassis import logs
+from chassis import logs, metrics
 from chassis.errors import Refused
 from gateway.answers import forbidden, invalid
 from gateway.auth import Scope
@@ -26,6 +26,8 @@ from store.system.accounts import Account
 
 log = logs.get(__name__)
 routes = Routes("accounts")
+
+_LOGINS = metrics.counter("retinue_logins_total", "logins that were decided by the password", ("outcome",))
 
 # Checked when there is nothing to check against, so that an unknown name takes as long as a wrong password.
 _NOBODY = hash_password("nobody has this password")
@@ -100,6 +102,7 @@ async def login(wish: Credentials, parts: PartsOf, request: Request, response: R
     await parts.throttle.hit(by_address, address)
     await parts.throttle.hit(by_name, key)
     account = await _proven(parts, key, wish.password)
+    _LOGINS.labels(outcome="refused" if account is None else "signed_in").inc()
     if account is None:
         raise Refused(401, "wrong_credentials", "User name or password is wrong.")
     await parts.throttle.clear(by_name, key)

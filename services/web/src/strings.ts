@@ -97,6 +97,7 @@ export const strings = {
     older: 'Show earlier messages',
     you: 'You',
     agent: 'Agent',
+    showAll: (length: number) => `Show all ${length.toLocaleString()} characters`,
     newBelow: 'New text below',
     messages: 'Messages',
   },

@@ -68,15 +68,14 @@ export class LogServer {
   };
 }
 
-/** The wire: one event per chunk, the id on the last of a batch, `[DONE]` after the last batch of the log. */
+/** The wire: one event per chunk, the id on the last of a batch; of the last batch that is `[DONE]`. */
 export function encode(batches: LoggedBatch[], log: LoggedBatch[]): Uint8Array<ArrayBuffer> {
   const lines = [': stream-open\n\n'];
   for (const batch of batches) {
-    batch.chunks.forEach((chunk, index) => {
-      const id = index === batch.chunks.length - 1 ? `id: ${batch.epoch}.${batch.number}\n` : '';
-      lines.push(`data: ${JSON.stringify(chunk)}\n${id}\n`);
-    });
-    lines.push(batch === log.at(-1) ? 'data: [DONE]\n\n' : ': keep-alive\n\n');
+    const events = batch.chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+    if (batch === log.at(-1)) events.push('data: [DONE]\n\n');
+    events.push(`id: ${batch.epoch}.${batch.number}\n${events.pop()}`);
+    lines.push(...events, ': keep-alive\n\n');
   }
   return new TextEncoder().encode(lines.join(''));
 }

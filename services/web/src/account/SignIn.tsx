@@ -1,7 +1,7 @@
 /** Sign-in and register on one page. */
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { api } from '../api/client';
-import { ApiError, describe } from '../api/failure';
+import { describe } from '../api/failure';
 import type { Config } from '../api/types';
 import { Brand } from '../shell/Brand';
 import { Eye } from '../shell/icons';
@@ -77,7 +77,7 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
         : await api.login(username, password);
       signedIn(user);
     } catch (error) {
-      setFailure(withWait(error));
+      setFailure(describe(error));
       setBusy(false);
     }
   }
@@ -107,11 +107,6 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
       </button>
     </form>
   );
-}
-
-function withWait(error: unknown): string {
-  const wait = error instanceof ApiError && error.retryAfter ? ` ${strings.errors.comeBack(error.retryAfter)}` : '';
-  return describe(error) + wait;
 }
 
 interface FieldProps extends React.InputHTMLAttributes<HTMLInputElement> {

@@ -39,7 +39,11 @@ export async function readFailure(response: Response): Promise<ApiError> {
   return new ApiError(response.status, code, message, retryAfter > 0 ? retryAfter : undefined, requestId);
 }
 
-/** Words for any failure. */
+/** Words for any failure: what happened, when to come again, what to name in a report. */
 export function describe(failure: unknown): string {
-  return failure instanceof ApiError || failure instanceof Unreachable ? failure.message : strings.errors.unexpected;
+  if (failure instanceof Unreachable) return failure.message;
+  if (!(failure instanceof ApiError)) return strings.errors.unexpected;
+  const wait = failure.retryAfter ? ` ${strings.errors.comeBack(failure.retryAfter)}` : '';
+  const report = failure.status >= 500 && failure.requestId ? ` ${strings.errors.report(failure.requestId)}` : '';
+  return failure.message + wait + report;
 }

@@ -1,21 +1,18 @@
-/** Empty, missing and failed pages: what happened, what was kept, one action, an id to report. */
-import { strings } from '../strings';
+/** Empty, missing and failed pages: what happened, what was kept, one action. */
 
 interface PageStateProps {
   title: string;
   hint?: string | undefined;
-  requestId?: string | undefined;
   action?: { label: string; act: () => void };
   heading?: 'h1' | 'h2';
   role?: 'alert';
 }
 
-export function PageState({ title, hint, requestId, action, heading: Heading = 'h2', role }: PageStateProps) {
+export function PageState({ title, hint, action, heading: Heading = 'h2', role }: PageStateProps) {
   return (
     <div className="page-state" role={role}>
       <Heading>{title}</Heading>
       {hint && <p className="muted">{hint}</p>}
-      {requestId && <p className="muted small">{strings.errors.report(requestId)}</p>}
       {action && (
         <button type="button" className="button" onClick={action.act}>
           {action.label}

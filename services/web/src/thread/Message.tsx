@@ -1,6 +1,6 @@
 /** One message: a person's is a soft block, the agent's is plain text on the page. */
 import { isToolUIPart, type UIMessage } from 'ai';
-import { memo } from 'react';
+import { memo, useState } from 'react';
 import { Glyph } from '../shell/Glyph';
 import { strings } from '../strings';
 import { EndNote } from './Foot';
@@ -8,6 +8,9 @@ import { Markdown } from './Markdown';
 import { textOf } from './metadata';
 import { Reasoning } from './Reasoning';
 import { type AnyToolPart, ToolCalls } from './ToolCalls';
+
+/** Longer messages of a person are folded. In characters. */
+const LONG = 4000;
 
 interface MessageProps {
   message: UIMessage;
@@ -25,7 +28,7 @@ export const Message = memo(function Message({ message, agent, moment, isLive, i
   if (message.role === 'user') {
     return (
       <article className="message is-user" aria-label={strings.thread.you}>
-        {textOf(message)}
+        <OwnText text={textOf(message)} />
         {time}
       </article>
     );
@@ -45,6 +48,20 @@ export const Message = memo(function Message({ message, agent, moment, isLive, i
     </article>
   );
 });
+
+/** A pasted book is shown by its beginning. */
+function OwnText({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(text.length <= LONG);
+  if (isWhole) return <div>{text}</div>;
+  return (
+    <div>
+      {`${text.slice(0, LONG)}…`}
+      <button type="button" className="text-button small" onClick={() => setWhole(true)}>
+        {strings.thread.showAll(text.length)}
+      </button>
+    </div>
+  );
+}
 
 function Time({ moment }: { moment: number }) {
   const date = new Date(moment);

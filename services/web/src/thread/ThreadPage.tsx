@@ -163,10 +163,9 @@ function Failed({ conversation }: { conversation: Conversation }) {
     const action = { label: strings.thread.toNew, act: () => navigate('/') };
     return <PageState title={strings.thread.missing} hint={strings.thread.missingHint} action={action} />;
   }
-  const id = failure instanceof ApiError ? failure.requestId : undefined;
   const hint = `${describe(failure)} ${strings.thread.kept}`;
   const action = { label: strings.retry, act: () => void reload() };
-  return <PageState title={strings.thread.failed} hint={hint} requestId={id} action={action} role="alert" />;
+  return <PageState title={strings.thread.failed} hint={hint} action={action} role="alert" />;
 }
 
 /** Esc stops the answer, unless something that lies on top took the key. */

@@ -9,7 +9,7 @@ export interface Position {
 }
 
 export interface Batch {
-  /** Absent only for what comes between the last batch and `[DONE]`. */
+  /** Absent only for what an `[DONE]` without an id ends. */
   position: Position | undefined;
   chunks: UIMessageChunk[];
 }
@@ -34,8 +34,9 @@ export class BatchReader {
 
   /** Returns what is complete with this event: a batch, the end of the log (after what was still held), or nothing. */
   push(event: SseEvent): LogEntry[] {
+    const position = event.id === undefined ? undefined : parsePosition(event.id);
     if (event.data === '[DONE]') {
-      const last = this.take(undefined);
+      const last = this.take(position);
       return last.batch.chunks.length > 0 ? [last, { type: 'end' }] : [{ type: 'end' }];
     }
     const chunk = JSON.parse(event.data) as UIMessageChunk;
@@ -43,7 +44,6 @@ export class BatchReader {
       return [{ type: 'notice', chunk }];
     }
     this.held.push(chunk);
-    const position = event.id === undefined ? undefined : parsePosition(event.id);
     return position ? [this.take(position)] : [];
   }
 

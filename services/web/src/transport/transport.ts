@@ -115,7 +115,7 @@ export class TurnTransport implements ChatTransport<UIMessage> {
       {
         fetch: ownFetch ?? ((input, init) => fetch(input, init)),
         backoff: backoff ?? makeBackoff(),
-        silence: silence ?? 45_000,
+        silence: silence ?? 35_000,
         patience: patience ?? 30_000,
         url: `/api/threads/${encodeURIComponent(thread)}/turn`,
         onChange: () => this.changed(follow),

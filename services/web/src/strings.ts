@@ -99,6 +99,7 @@ export const strings = {
     agent: 'Agent',
     showAll: (length: number) => `Show all ${length.toLocaleString()} characters`,
     newBelow: 'New text below',
+    region: 'Conversation',
     messages: 'Messages',
   },
 
@@ -152,6 +153,8 @@ export const strings = {
   },
 
   code: { copy: 'Copy', copied: 'Copied', wrap: 'Wrap', unwrap: 'Do not wrap', plain: 'text' },
+  taskDone: 'Done',
+  taskOpen: 'Not done',
   imageLeftOut: (alt: string) => `Image not loaded: ${alt || 'no description'}`,
 
   keys: {

@@ -126,7 +126,8 @@ function useIsPhone(): boolean {
 function closeOnEscape(isOpen: boolean, close: () => void): (() => void) | undefined {
   if (!isOpen) return undefined;
   const press = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    const isInside = event.target instanceof Element && event.target.closest('dialog, [role=menu], input');
+    if (event.key !== 'Escape' || event.defaultPrevented || isInside) return;
     event.preventDefault();
     close();
   };

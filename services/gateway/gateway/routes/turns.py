@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contracts.messages import UIMessage, text_message
-from gateway.answers import invalid, missing
+from gateway.answers import invalid, missing, unauthorized
 from gateway.http import Routes
 from gateway.parts import CallerOf, PartsOf
 from gateway.turns import (
@@ -97,6 +97,8 @@ async def watch_turn(
             found = in_thread(await state(session, turn), thread_id)
     if found is None:
         return Response(status_code=204)
+    if caller.is_expired and found.is_final:
+        raise unauthorized()  # an expired session may see a running answer through, and read nothing else
     return await watch(parts, caller.user_id, found.id, position)
 
 

@@ -183,7 +183,7 @@ class World:
     is_final: bool = False
     log: list[Batch] = field(default_factory=list)
     first: int = 0
-    cuts: dict[int, BatchId] = field(default_factory=dict)
+    cuts: dict[int, BatchId] = field(default_factory=lambda: {1: START})
     follower: Follower = field(default_factory=Follower)
     shown: list[BatchId] = field(default_factory=list)
     row: Row | None = None
@@ -191,7 +191,6 @@ class World:
 
     def write(self, *, end: bool = False, stored: bool = True) -> Batch:
         self.number += 1
-        self.cuts[self.epoch] = self.cut
         found = Batch(BatchId(self.epoch, self.number), self.cut, END if end else 0, b"x")
         if stored:
             self.log.append(found)
@@ -204,6 +203,7 @@ class World:
     def take_over(self) -> None:
         self.epoch += 1
         self.cut, self.number = self.commit, self.commit.number
+        self.cuts[self.epoch] = self.cut
 
     def path(self, upto: int) -> list[BatchId]:
         """The ids that count, by the cuts of every epoch."""

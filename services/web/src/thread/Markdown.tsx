@@ -42,7 +42,7 @@ const COMPONENTS: Components = {
 };
 
 function isOurs(address: string): boolean {
-  return new URL(address, location.href).origin === location.origin;
+  return URL.canParse(address, location.href) && new URL(address, location.href).origin === location.origin;
 }
 
 export const Markdown = memo(function Markdown({ text, isLive }: { text: string; isLive: boolean }) {

@@ -32,19 +32,29 @@ export function useFollowing(firstId: string | undefined): Following {
       isAtEnd.current = fromBottom.current - scroller.clientHeight < NEAR;
       if (isAtEnd.current) setNewBelow(false);
     };
-    let height = content.current.offsetHeight;
+    const inner = content.current;
+    let height = inner.offsetHeight;
+    // A line that the reader opens makes the page longer, too: it stays where they look, and is nothing new.
+    let isByHand = false;
+    const open = (event: MouseEvent) => {
+      isByHand = event.target instanceof Element && event.target.closest('summary') !== null;
+    };
     const grown = () => {
-      const now = content.current?.offsetHeight ?? 0;
-      if (isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
+      const now = inner.offsetHeight;
+      if (isByHand) note();
+      else if (isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
       else if (now > height) setNewBelow(true);
       height = now;
+      isByHand = false;
     };
     const observer = new ResizeObserver(grown);
-    observer.observe(content.current);
+    observer.observe(inner);
     observer.observe(scroller);
     scroller.addEventListener('scroll', note, { passive: true });
+    inner.addEventListener('click', open);
     return () => {
       observer.disconnect();
+      inner.removeEventListener('click', open);
       scroller.removeEventListener('scroll', note);
     };
   }, []);

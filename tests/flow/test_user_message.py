@@ -28,7 +28,7 @@ from tests.kit.story import step
 from tests.kit.town import Town, town_on
 from tests.kit.turns import Database
 
-WORDS = 'What is 6*7? [[tool=calculator:{"expression": "6*7"}]] [[text="Forty-two." rate=20]]'
+WORDS = 'What is 6*7? [[think=0.5 tool=calculator:{"expression": "6*7"}]] [[text="Forty-two." rate=20]]'
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 

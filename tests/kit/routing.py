@@ -108,11 +108,17 @@ def subject_of(event: str) -> str:
     return f"fact.*.{event}" if EVENTS[event].is_fact else event
 
 
+def source_of(module: str) -> str:
+    """Where a module is, seen from the repository's root."""
+    return str(_sources()[module].relative_to(ROOT))
+
+
 @cache
 def _graph() -> Any:
     return grimp.build_graph(*PACKAGES, cache_dir=None)
 
 
+@cache
 def _sources() -> dict[str, Path]:
     places = [*ROOT.glob("libs/*/*/**/*.py"), *ROOT.glob("services/*/*/**/*.py")]
     named: dict[str, Path] = {}

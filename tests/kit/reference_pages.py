@@ -1,0 +1,251 @@
+"""Writes the pages that are read from the code: events, HTTP routes, and the walk of a user message.
+
+`.venv/bin/python -m tests.kit.reference_pages` writes them; a contract test holds them to the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from bus.permissions import PERMISSIONS
+from contracts.event import EVENTS, Event
+from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, GIB, STREAMS, StreamSpec
+from gateway.app import make_api
+from tests.kit.routing import ROOT, SERVICES, covers, source_of, subject_of, takers, ways, ways_of
+
+COMMAND = ".venv/bin/python -m tests.kit.reference_pages"
+WRITTEN = f"Written by `{COMMAND}` from the code; do not edit."
+
+EVENTS_PAGE = ROOT / "docs/reference/events.md"
+API_PAGE = ROOT / "docs/reference/api.md"
+WALK_PAGE = ROOT / "docs/flows/user-message.md"
+WALK = ROOT / "tests/flow/test_user_message.py"
+
+CORE = {
+    "log.*": "the chunk log of a turn: batches of finished SSE bytes ([how they are read](stream.md))",
+    "ctl.stop.*": "somebody asked this turn to stop; a shortcut, the row is the truth; never kept",
+}
+
+
+# Events
+
+
+def events_page() -> str:
+    lines = [
+        "# Events, subjects, streams",
+        "",
+        f"{WRITTEN} The envelope of every event is [`contracts/event.py`](../../libs/contracts/contracts/event.py); "
+        "`<user>` and `<turn>` are UUIDs. Facts leave by the outbox, in no order; a request is a wake-up, and whoever "
+        f"takes it asks Postgres what there is to do. A second message with the same `Nats-Msg-Id` within "
+        f"{DUPLICATE_WINDOW} s is dropped by JetStream.",
+        "",
+    ]
+    for name, event in sorted(EVENTS.items()):
+        lines += _event(name, event)
+    lines += ["## Other subjects", "", *_table(("subject", "what it is", "said by", "heard by"), _others()), ""]
+    lines += ["## Streams", "", *_table(("stream", "subjects", "kept", "when full"), map(_stream, STREAMS)), ""]
+    lines += ["## Consumers", ""]
+    rows = [
+        (
+            f"`{c.stream}/{c.name}`",
+            f"`{c.filter_subject}`",
+            f"{c.ack_wait} s",
+            f"{c.max_ack_pending:,}",
+            str(c.max_deliver),
+        )
+        for c in CONSUMERS
+    ]
+    lines += _table(("consumer", "subject", "redelivered after", "unacknowledged at most", "deliveries at most"), rows)
+    lines += ["", "## What a service may say and hear", ""]
+    lines += ["The broker refuses the rest. A contract test holds this to what the code does: no less, no more.", ""]
+    rows = [
+        (f"`{user}`", _codes(PERMISSIONS[user]["publish"]), _codes(PERMISSIONS[user]["subscribe"])) for user in SERVICES
+    ]
+    lines += _table(("user", "publish", "subscribe"), rows)
+    return "\n".join(lines) + "\n"
+
+
+def _event(name: str, event: type[Event]) -> list[str]:
+    subject = subject_of(name).replace("*", "<user>")
+    heard = takers(subject_of(name), "hears")
+    own = [field for field in event.model_fields if field not in Event.model_fields]
+    rows = [(f"`{field}`", _type(event, field), _needed(event, field)) for field in own]
+    return [
+        f"## `{name}`",
+        "",
+        inspect.cleandoc(event.__doc__ or ""),
+        "",
+        *_table(
+            ("kind", "subject", "kept by", "said by", "heard by"),
+            [
+                (
+                    "fact" if event.is_fact else "request",
+                    f"`{subject}`",
+                    ", ".join(f"`{s.name}`" for s in STREAMS if any(covers(p, subject_of(name)) for p in s.subjects)),
+                    _taken(takers(subject_of(name), "sends"), EVENTS_PAGE),
+                    _taken(heard, EVENTS_PAGE) or "outsiders",
+                )
+            ],
+        ),
+        "",
+        *_table(("field", "type", ""), rows),
+        "",
+    ]
+
+
+def _type(event: type[Event], field: str) -> str:
+    annotation = event.model_fields[field].annotation
+    values = [each.value for each in annotation] if hasattr(annotation, "__members__") else None  # type: ignore[union-attr]
+    return ", ".join(f"`{v}`" for v in values) if values else getattr(annotation, "__name__", str(annotation))
+
+
+def _needed(event: type[Event], field: str) -> str:
+    return "required" if event.model_fields[field].is_required() else "optional"
+
+
+def _others() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for subject, what in CORE.items():
+        shown = subject.replace("*", "<turn>")
+        said, heard = takers(subject, "sends"), takers(subject, "hears")
+        rows.append((f"`{shown}`", what, _taken(said, EVENTS_PAGE), _taken(heard, EVENTS_PAGE)))
+    return rows
+
+
+def _stream(spec: StreamSpec) -> tuple[str, ...]:
+    kept = "until acknowledged" if spec.retention == "workqueue" else f"{spec.max_age // 3600} h"
+    size = "" if spec.max_bytes < 0 else f", {spec.max_bytes / GIB:g} GiB"
+    full = "refuses the new (the outbox keeps it)" if spec.discard == "new" else "drops the old"
+    return f"`{spec.name}`", _codes(spec.subjects), kept + size, full
+
+
+# HTTP
+
+
+def api_page() -> str:
+    document = make_api().openapi()
+    lines = [
+        "# HTTP API",
+        "",
+        f"{WRITTEN} Bodies, fields and statuses in full: [openapi.json](openapi.json), which a running system serves "
+        "as `/openapi.json`. Refusals have one shape, `{error, message, …}`. How to follow an answer: "
+        "[the stream of a turn](stream.md).",
+        "",
+        "A browser has a session cookie, a program `Authorization: Bearer TOKEN`; *who* names the scope that a token "
+        "needs.",
+        "",
+    ]
+    by_tag: dict[str, list[tuple[str, ...]]] = {}
+    for path, methods in document["paths"].items():
+        for method, described in methods.items():
+            by_tag.setdefault(described["tags"][0], []).append(_route(method, path, described))
+    for tag, rows in by_tag.items():
+        lines += [f"## {tag.capitalize()}", "", *_table(("", "", "who", "answers", "refuses with"), rows), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _route(method: str, path: str, described: dict[str, Any]) -> tuple[str, ...]:
+    statuses = sorted(described["responses"])
+    good = [status for status in statuses if status < "400"]
+    bad = [status for status in statuses if status >= "400"]
+    what = described["description"].strip().split("\n\n")[0].replace("\n", " ")
+    return f"`{method.upper()} {path}`", what, _who(described), ", ".join(good), ", ".join(bad)
+
+
+def _who(described: dict[str, Any]) -> str:
+    wanted = described.get("security", [])
+    if not wanted or {} in wanted:
+        return "anybody"
+    return _codes(described.get("x-retinue-scopes", [])) or "anybody signed in"
+
+
+# The walk
+
+
+def walk_page() -> str:
+    lines = [
+        "# Flow: a user message",
+        "",
+        f"{WRITTEN} The steps are those of [{WALK.name}](../../{WALK.relative_to(ROOT)}), which walks them.",
+        "",
+    ]
+    for title, steps in _stories():
+        lines += [f"## {title}", "", *(f"{n}. {told}" for n, told in enumerate(steps, 1)), ""]
+    lines += [
+        "## Who says what to whom",
+        "",
+        "Joined from the code: each place that names a subject, for each service whose `main` reaches it.",
+        "",
+        *_table(("subject", "said in", "by way of", "heard in"), _routes()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _stories() -> Iterable[tuple[str, list[str]]]:
+    for function in ast.parse(WALK.read_text()).body:
+        if isinstance(function, ast.AsyncFunctionDef) and function.name.startswith("test_"):
+            steps = [
+                ast.literal_eval(node.args[0])
+                for node in ast.walk(function)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "step"
+            ]
+            title = function.name.removeprefix("test_").replace("_", " ").replace(" s ", "'s ")
+            yield title[0].upper() + title[1:], steps
+
+
+def _routes() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for subject in sorted({way.subject for way in ways() if way.verb == "sends"}):
+        said = [
+            way for service in SERVICES for way in ways_of(service) if way.verb == "sends" and way.subject == subject
+        ]
+        via = sorted(
+            {"the outbox" if way.via == "outbox" else f"the {way.via}" if way.via == "log" else way.via for way in said}
+        )
+        heard = takers(subject, "hears")
+        shown = _named(subject)
+        rows.append(
+            (
+                f"`{shown}`",
+                _taken(takers(subject, "sends"), WALK_PAGE),
+                ", ".join(via),
+                _taken(heard, WALK_PAGE) or "outsiders",
+            )
+        )
+    return rows
+
+
+def _named(subject: str) -> str:
+    return subject.replace("fact.*", "fact.<user>").replace(".*", ".<turn>")
+
+
+# Tables
+
+
+def _taken(services: dict[str, list[str]], page: Path) -> str:
+    up = "../" * (len(page.relative_to(ROOT).parts) - 1)
+    return "; ".join(
+        f"{service.replace('_', '-')}: " + ", ".join(f"[`{m}`]({up}{source_of(m)})" for m in modules)
+        for service, modules in services.items()
+    )
+
+
+def _codes(texts: Iterable[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+
+
+PAGES: dict[Path, Callable[[], str]] = {EVENTS_PAGE: events_page, API_PAGE: api_page, WALK_PAGE: walk_page}
+
+if __name__ == "__main__":
+    for each_page, make in PAGES.items():
+        each_page.parent.mkdir(parents=True, exist_ok=True)
+        each_page.write_text(make())

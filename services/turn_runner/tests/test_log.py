@@ -359,6 +359,11 @@ async def test_a_batch_that_was_too_large_when_its_window_ended_is_raised_inside
 
     with pytest.raises(BatchTooLarge):
         await asyncio.wait_for(keep_writing(), 5)
+    with pytest.raises(BatchTooLarge):
+        await log.write(said("what follows a gap"))
+    log.supersede(2, START, 0)
+    await log.write(said_in_a_part("a cut begins anew"))
+    assert bus.batches[-1].id == BatchId(2, 1)
 
 
 async def test_a_batch_just_below_the_limit_passes(bus: LossyBus) -> None:

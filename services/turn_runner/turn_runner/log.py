@@ -182,6 +182,7 @@ class TurnLog:
         `parts` is how many parts the message had at the cut.
         """
         self._forget()
+        self._failure = None
         self._epoch, self._cut, self._number = epoch, cut, cut.number
         self.reducer.drop(range(parts, len(self.reducer)))
 

@@ -80,7 +80,7 @@ class ModelCalls:
                 pause = self._pause(wrong, tries)
                 if pause is None:
                     raise
-                await self._give_up(attempt, wrong)
+                await self.give_up(wrong.code)
                 await self._held.interruptible(asyncio.sleep(pause))
 
     async def commit(self, narration: Narration) -> None:
@@ -142,10 +142,12 @@ class ModelCalls:
         own = min(settings.model_retry_pause * 2 ** (tries - 1), settings.model_retry_longest)
         return own * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, not a secret
 
-    async def _give_up(self, attempt: Attempt, wrong: ModelError) -> None:
-        """Settles a failed attempt; what it already said is superseded."""
-        held = self._held
-        result = attempt.result("failed", wrong.code)
+    async def give_up(self, outcome: str) -> None:
+        """Settles the open attempt, if there is one, as failed; what it already said is superseded."""
+        held, attempt = self._held, self.open
+        if attempt is None:
+            return
+        result = attempt.result("failed", outcome)
         await held.commit(lambda session: turns.settle_attempt(session, held.claim, result))
         self.open = None
         if attempt.narration.has_begun:

@@ -114,6 +114,7 @@ class Turn:
             log.info("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
             return _failed(wrong.code, wrong.text)
         except BatchTooLarge as wrong:
+            await self._model_calls.give_up("too_large")  # what was to be in that batch is nowhere: it cannot be closed
             return _failed("too_large", f"A piece of this answer is too large to send: {wrong}.")
         except TurnLost:
             raise

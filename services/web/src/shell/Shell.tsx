@@ -85,7 +85,12 @@ export function Shell({ user, route }: { user: User; route: Route }) {
               <Column />
             </button>
           </div>
-          <ThreadList threads={threads} current={current?.id} onToast={show} />
+          <ThreadList
+            threads={threads}
+            current={current?.id}
+            onChoose={() => setColumnOpen(!isPhone)}
+            onToast={show}
+          />
           <div className="column-foot">
             <AccountMenu user={user} onKeys={() => setKeys(true)} onFailure={(words) => show({ words })} />
           </div>

@@ -1,5 +1,5 @@
 /** The left column's list: by age, with what each thread is doing, rename and delete. */
-import { type MouseEvent, useState } from 'react';
+import { type MouseEvent, useEffect, useRef, useState } from 'react';
 import { api } from '../api/client';
 import { describe } from '../api/failure';
 import type { Thread } from '../api/types';
@@ -17,10 +17,12 @@ const words = strings.threads;
 interface ThreadListProps {
   threads: ThreadsState;
   current: string | undefined;
+  /** A thread was chosen, be it the one that is shown already. */
+  onChoose: () => void;
   onToast: (toast: Toast) => void;
 }
 
-export function ThreadList({ threads, current, onToast }: ThreadListProps) {
+export function ThreadList({ threads, current, onChoose, onToast }: ThreadListProps) {
   if (!threads.isLoaded && threads.failure) {
     return (
       <div className="thread-list">
@@ -42,7 +44,13 @@ export function ThreadList({ threads, current, onToast }: ThreadListProps) {
           <h2>{group.label}</h2>
           <ul>
             {group.threads.map((thread) => (
-              <ThreadRow key={thread.id} thread={thread} isCurrent={thread.id === current} onToast={onToast} />
+              <ThreadRow
+                key={thread.id}
+                thread={thread}
+                isCurrent={thread.id === current}
+                onChoose={onChoose}
+                onToast={onToast}
+              />
             ))}
           </ul>
         </section>
@@ -69,20 +77,31 @@ function ListSkeleton() {
 function ThreadRow({
   thread,
   isCurrent,
+  onChoose,
   onToast,
 }: {
   thread: Thread;
   isCurrent: boolean;
+  onChoose: () => void;
   onToast: (toast: Toast) => void;
 }) {
   const [isOpen, setOpen] = useState(false);
   const [isRenaming, setRenaming] = useState(false);
+  const actions = useRef<HTMLButtonElement>(null);
+  const wasByKey = useRef(false);
   const title = thread.title ?? thread.preview ?? words.untitled;
   const fail = (failure: unknown) => onToast({ words: words.changeFailed(describe(failure)) });
 
+  useEffect(() => {
+    // Who renames by keyboard goes on from where they were.
+    if (!isRenaming && wasByKey.current) actions.current?.focus();
+    wasByKey.current = false;
+  }, [isRenaming]);
+
   if (isRenaming) {
-    const save = (name: string) => {
+    const save = (name: string, isByKey: boolean) => {
       setRenaming(false);
+      wasByKey.current = isByKey;
       if (name && name !== thread.title) renameThread(thread.id, name).catch(fail);
     };
     return (
@@ -98,7 +117,9 @@ function ThreadRow({
         href={threadPath(thread.id)}
         aria-current={isCurrent ? 'page' : undefined}
         title={new Date(thread.touched_at).toLocaleString()}
-        onClick={(event) => follow(event, threadPath(thread.id))}
+        onClick={(event) => {
+          if (follow(event, threadPath(thread.id))) onChoose();
+        }}
       >
         <span className="thread-name">{title}</span>
         {thread.status && (
@@ -109,6 +130,7 @@ function ThreadRow({
       </a>
       <button
         type="button"
+        ref={actions}
         className="icon-button"
         aria-label={words.actions(title)}
         aria-haspopup="menu"
@@ -132,7 +154,8 @@ function ThreadRow({
   );
 }
 
-function RenameField({ value, onSave }: { value: string; onSave: (name: string) => void }) {
+function RenameField({ value, onSave }: { value: string; onSave: (name: string, isByKey: boolean) => void }) {
+  const isByKey = useRef(false);
   return (
     <input
       className="thread-rename"
@@ -142,12 +165,13 @@ function RenameField({ value, onSave }: { value: string; onSave: (name: string) 
       // biome-ignore lint/a11y/noAutofocus: the field appears because the person asked to type here
       autoFocus
       onFocus={(event) => event.currentTarget.select()}
-      onBlur={(event) => onSave(event.currentTarget.value.trim())}
+      onBlur={(event) => onSave(event.currentTarget.value.trim(), isByKey.current)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') event.currentTarget.blur();
-        if (event.key !== 'Escape') return;
+        if (event.key !== 'Enter' && event.key !== 'Escape') return;
+        event.preventDefault();
         event.stopPropagation();
-        event.currentTarget.value = value;
+        if (event.key === 'Escape') event.currentTarget.value = value;
+        isByKey.current = true;
         event.currentTarget.blur();
       }}
     />
@@ -175,9 +199,10 @@ async function removeThread(thread: Thread, title: string, isCurrent: boolean, o
   onToast({ words: words.deleted(title), action: { label: words.undo, act: undo } });
 }
 
-function follow(event: MouseEvent, path: string): void {
+function follow(event: MouseEvent, path: string): boolean {
   // A click with a modifier opens a tab or a window, as everywhere.
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return false;
   event.preventDefault();
   navigate(path);
+  return true;
 }

@@ -89,7 +89,9 @@ class Chat:
 
     async def ask(self, text: str) -> str:
         """Say it and wait until the answer is there; its text."""
+        before = await self.answers.count()
         await self.say(text)
+        await expect(self.answers).to_have_count(before + 1)
         await self.wait_for_end()
         return await self.text()
 
@@ -111,7 +113,7 @@ class Chat:
         )
         return await self.text()
 
-    async def wait_for_end(self, count: int = 1) -> None:
+    async def wait_for_end(self) -> None:
         """Until nothing runs any more, and the newest message is an answer."""
         await expect(self.page).to_have_url(THREAD_PATH)
         await expect(self.answer).to_have_attribute("aria-busy", "false")

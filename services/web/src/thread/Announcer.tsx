@@ -8,6 +8,7 @@ interface AnnouncerProps {
   isLive: boolean;
 }
 
+/** Stays on the page between messages: screen readers may miss what is in a live region from its beginning. */
 export function Announcer({ id, text, isLive }: AnnouncerProps) {
   const [words, setWords] = useState('');
   const read = useRef({ id: '', upTo: 0, wasLive: false });

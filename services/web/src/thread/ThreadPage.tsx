@@ -144,7 +144,7 @@ function Messages({ conversation, following, agent, onAgain, onOlder }: Messages
         ))}
         <Foot conversation={conversation} onAgain={onAgain} />
       </div>
-      {last?.role === 'assistant' && <Announcer id={last.id} text={textOf(last)} isLive={isLive} />}
+      <Announcer id={last?.id ?? ''} text={last?.role === 'assistant' ? textOf(last) : ''} isLive={isLive} />
     </>
   );
 }

@@ -196,6 +196,28 @@ async def test_the_bus_restarts_in_mid_stream(
     await watch.to_end()
 
 
+async def test_the_log_alone_fills_a_gap_while_postgres_is_away(
+    servers: Servers, client: TurnClient, store: Store, bus: Client, person: Person
+) -> None:
+    watch, writer = await begin(client, store, bus, person)
+    await writer.start()
+    await writer.text("a", "x")
+    await watch.until(lambda m: texts(m) == ["x"])
+    resting = asyncio.create_task(asyncio.to_thread(servers.hold, "postgres", 4.0))
+    is_away = lambda: person.program.get("/api/threads").status_code == 503  # noqa: E731
+    await asyncio.to_thread(eventually, is_away, 5)
+    missed = await writer.publish(chunks.text_delta("a", "y"), live=False)
+    last = await writer.publish(chunks.text_delta("a", "z"))
+    await writer.repeat(missed)
+    await watch.until(lambda m: texts(m) == ["xyz"], 3)
+    assert watch.message.position == last
+    await resting
+    await writer.publish(chunks.text_delta("a", "!"))
+    await watch.until(lambda m: texts(m) == ["xyz!"])
+    assert watch.connections == 1
+    watch.close()
+
+
 async def test_a_stopping_gateway_breaks_its_streams(
     gateway: Gateway, client: TurnClient, store: Store, bus: Client, person: Person
 ) -> None:

@@ -225,8 +225,7 @@ class Viewer:
     async def _catch_up(self) -> None:
         """Look at row and log if need be, and take every step that follows."""
         try:
-            if self._looked is None:
-                await self._read(await self._row.state())
+            is_whole = self._looked is not None or await self._look()
             await self._take_steps(self._looked)
         except (StoreAway, LogAway, TurnBusy) as wrong:
             log.debug("a viewer waits", turn=str(self.turn_id), reason=str(wrong))
@@ -237,7 +236,9 @@ class Viewer:
         finally:
             self._looked = None
             self._is_looking = False
-        if self.follower.has_gap and not self.follower.is_done and not self._is_detached:
+        if self.follower.is_done or self._is_detached:
+            self._retry = 0.0
+        elif self.follower.has_gap or not is_whole:
             self._try_again()
         else:
             self._retry = 0.0
@@ -249,9 +250,18 @@ class Viewer:
         self._needs_look = True
         self._loop.call_later(self._retry, self._wake)
 
-    async def _read(self, state: TurnState) -> None:
+    async def _look(self) -> bool:
+        """Row and log; the log alone while the database is away, which fills gaps and concludes nothing."""
+        try:
+            state = await self._row.state()
+        except StoreAway:
+            state = None
+        await self._read(state)
+        return state is not None
+
+    async def _read(self, state: TurnState | None) -> None:
         """The log to its end, after the row; then conclusions may be drawn from the two."""
-        if state.status == TurnStatus.WAITING:
+        if state is not None and state.status == TurnStatus.WAITING:
             self._say_waiting(state.position)
         self._needs_look = self._is_detached = False
         self._is_looking = True
@@ -262,7 +272,8 @@ class Viewer:
         except LogAway:
             self._needs_look = True
             raise
-        self._looked = Row(state.epoch, state.commit, state.is_final)
+        if state is not None:
+            self._looked = Row(state.epoch, state.commit, state.is_final)
 
     def _learn(self, batch: Batch, sequence: int) -> None:
         try:

@@ -16,11 +16,10 @@ import httpx
 import pytest
 
 from bus.connection import connect
-from contracts.ids import uuid7
-from contracts.reducer import Reducer
 from contracts.subjects import user_facts
 from contracts.turns import TurnCompleted, TurnRequested
 from store.outbox import of_event
+from tests.flow.stories import message_of, registered, thread_of
 from tests.kit.model import ScriptedModel
 from tests.kit.runner import chunks_of
 from tests.kit.stack import Servers
@@ -48,26 +47,6 @@ async def town(servers: Servers, model: ScriptedModel) -> AsyncIterator[Town]:
 async def database(servers: Servers) -> AsyncIterator[Database]:
     async with Database.opened(servers) as opened:
         yield opened
-
-
-def message_of(body: bytes) -> dict[str, Any]:
-    """The message that a browser builds of a stream."""
-    reducer = Reducer()
-    for chunk in chunks_of(body):
-        if chunk["type"] not in ("abort", "error"):
-            reducer.apply(chunk)
-    return reducer.message
-
-
-async def registered(town: Town) -> UUID:
-    account = {"username": f"ada-{uuid7().hex[-12:]}", "password": "correct horse battery"}
-    answer = await town.browser.post("/api/auth/register", json=account)
-    assert answer.status_code == 201, answer.text
-    return UUID(answer.json()["user"]["id"])
-
-
-async def thread_of(town: Town) -> str:
-    return (await town.browser.post("/api/threads", json={})).json()["id"]
 
 
 async def test_the_walk_of_a_user_message(

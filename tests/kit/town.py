@@ -98,8 +98,12 @@ class Town:
     browser: httpx.AsyncClient
     gateway: Parts
     runner: Workshop
-    slots: Slots
+    broker: NatsBroker
     traffic: Traffic
+
+    async def wake(self, payload: bytes) -> None:
+        """Somebody says this on the subject of wake-ups."""
+        await self.broker.publish(payload, TURN_REQUESTED, reply_to=FIRST_DELIVERY)
 
 
 @asynccontextmanager
@@ -114,7 +118,7 @@ async def town_on(servers: Servers, model_url: str) -> AsyncGenerator[Town]:
         transport = httpx.ASGITransport(make_app(parts))
         browser = httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"origin": ORIGIN}, timeout=30)
         await stack.enter_async_context(browser)
-        yield Town(browser, parts, workshop, slots, traffic)
+        yield Town(browser, parts, workshop, broker, traffic)
 
 
 async def _runner(

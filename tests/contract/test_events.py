@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import contracts.turns  # noqa: F401 - registers its events
@@ -63,6 +63,7 @@ def test_nothing_is_kept_for_events_that_never_were() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_every_event_comes_back_as_it_went(name: str, data: st.DataObject) -> None:
     event = data.draw(any_event(EVENTS[name]))
@@ -71,6 +72,7 @@ def test_every_event_comes_back_as_it_went(name: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_every_event_is_kept_by_exactly_one_stream(name: str, data: st.DataObject) -> None:
     event = data.draw(any_event(EVENTS[name]))

@@ -38,6 +38,7 @@ class Database:
     runner: Store
     owner: AsyncEngine
     _people: list[Person] = field(default_factory=list)
+    _runners: list[UUID] = field(default_factory=list)
 
     @classmethod
     @asynccontextmanager
@@ -68,7 +69,8 @@ class Database:
         return person
 
     async def forget(self) -> None:
-        """Takes the people away, with all they had: no later test shall find their turns."""
+        """Takes the people away, with all they had, and the runners: no later test shall find their turns."""
+        await self.rows("delete from runners where id = any(:runners)", runners=self._runners)
         for person in self._people:
             await self.rows("delete from users where id = :user", user=person.user_id)
         self._people.clear()
@@ -101,6 +103,7 @@ class Database:
     async def alive(self, *, lease: float = 60.0, slots: int = 512) -> UUID:
         """A runner whose heartbeat is good for `lease` seconds; below 0 it is dead already."""
         runner_id = uuid7()
+        self._runners.append(runner_id)
         async with self.runner.system() as session:
             await runners.beat(session, runner_id, name="test", slots=slots, lease=lease)
         return runner_id

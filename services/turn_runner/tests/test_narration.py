@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.chunks import check
@@ -156,6 +156,7 @@ EVENTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(EVENTS, st.booleans(), st.booleans())
 def test_any_order_of_events_makes_chunks_that_clients_can_build_a_message_of(
     drawn: list[Any], follows: bool, finishes: bool

@@ -85,12 +85,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
               <Column />
             </button>
           </div>
-          <ThreadList
-            threads={threads}
-            current={current?.id}
-            onChoose={() => setColumnOpen(!isPhone)}
-            onToast={show}
-          />
+          <ThreadList threads={threads} current={current?.id} onChoose={() => setColumnOpen(!isPhone)} onToast={show} />
           <div className="column-foot">
             <AccountMenu user={user} onKeys={() => setKeys(true)} onFailure={(words) => show({ words })} />
           </div>

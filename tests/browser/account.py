@@ -41,8 +41,8 @@ def new_name() -> str:
     return f"person-{secrets.token_hex(6)}"
 
 
-async def made_account(url: str) -> Account:
-    username = new_name()
+async def made_account(url: str, name: str | None = None) -> Account:
+    username = name or new_name()
     async with httpx.AsyncClient(base_url=url, headers={"origin": url}, timeout=20, trust_env=False) as client:
         made = await client.post("/api/auth/register", json={"username": username, "password": PASSWORD})
         assert made.status_code == 201, made.text

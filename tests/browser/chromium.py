@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.browser.account import Account
 from tests.browser.chat import Chat
@@ -26,6 +26,7 @@ BUILT_PAGE = Path(__file__).parents[2] / "services/web/dist/index.html"
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 DEADLINE_MS = 15_000
+expect.set_options(timeout=DEADLINE_MS)
 
 
 def path_or_skip() -> str:

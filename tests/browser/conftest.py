@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import asyncpg
 import pytest
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, async_playwright
 
 from tests.browser import chromium
 from tests.browser.account import Account, made_account
@@ -17,8 +17,6 @@ from tests.kit.stack import Stack, data_folder, start_stack
 
 Window = Callable[..., Awaitable[Chat]]
 EndSessions = Callable[[str], Awaitable[None]]
-
-expect.set_options(timeout=chromium.DEADLINE_MS)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ To talk to a real model, stop Retinue, set these variables, and start it again:
 
 ```sh
 export OPENAI_API_KEY=...                             # the key of your provider
-export OPENAI_BASE_URL=https://provider.example/v1    # only if it is not OpenAI itself
+export OPENAI_BASE_URL=https://provider.example/v1    # unless it is OpenAI itself
 export RETINUE_MODEL=openai/NAME                      # which of its models answers
 make up
 ```

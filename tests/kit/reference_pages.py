@@ -1,4 +1,4 @@
-"""Writes the pages that are read from the code: events, HTTP routes, and the walk of a user message.
+"""Writes the pages that are read from the code: events, HTTP routes, and the stories of tests/flow.
 
 `.venv/bin/python -m tests.kit.reference_pages` writes them; a contract test holds them to the code.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,18 @@ from bus.permissions import PERMISSIONS
 from contracts.event import EVENTS, Event
 from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, GIB, STREAMS, StreamSpec
 from gateway.app import make_api
-from tests.kit.routing import ROOT, SERVICES, covers, source_of, subject_of, takers, ways, ways_of
+from tests.kit.routing import ROOT, SERVICES, covers, source_of, subject_of, takers, ways
 
 COMMAND = ".venv/bin/python -m tests.kit.reference_pages"
 WRITTEN = f"Written by `{COMMAND}` from the code; do not edit."
 
 EVENTS_PAGE = ROOT / "docs/reference/events.md"
 API_PAGE = ROOT / "docs/reference/api.md"
-WALK_PAGE = ROOT / "docs/flows/user-message.md"
 WALK = ROOT / "tests/flow/test_user_message.py"
+STORIES = {
+    story: ROOT / "docs/flows" / f"{story.stem.removeprefix('test_').replace('_', '-')}.md"
+    for story in sorted(ROOT.glob("tests/flow/test_*.py"))
+}
 
 CORE = {
     "log.*": "the chunk log of a turn: batches of finished SSE bytes ([how they are read](stream.md))",
@@ -163,30 +167,37 @@ def _who(described: dict[str, Any]) -> str:
     return _codes(described.get("x-retinue-scopes", [])) or "anybody signed in"
 
 
-# The walk
+# Stories
 
 
-def walk_page() -> str:
-    lines = [
-        "# Flow: a user message",
-        "",
-        f"{WRITTEN} The steps are those of [{WALK.name}](../../{WALK.relative_to(ROOT)}), which walks them.",
-        "",
-    ]
-    for title, steps in _stories():
-        lines += [f"## {title}", "", *(f"{n}. {told}" for n, told in enumerate(steps, 1)), ""]
+def story_page(story: Path) -> str:
+    """A file of tests/flow, told again: its first sentence, the steps of each story, and for the walk who says what."""
+    tree = ast.parse(story.read_text())
+    first = (ast.get_docstring(tree) or "").split("\n\n")[0]
+    lines = [f"# Flow: {_title_of(story)}", "", first.replace("\n", " "), ""]
     lines += [
-        "## Who says what to whom",
+        f"{WRITTEN} The steps are those of [{story.name}](../../{story.relative_to(ROOT)}), which walks them.",
         "",
-        "Joined from the code: each place that names a subject, for each service whose `main` reaches it.",
-        "",
-        *_table(("subject", "said in", "by way of", "heard in"), _routes()),
     ]
-    return "\n".join(lines) + "\n"
+    for title, steps in _stories(tree):
+        lines += [f"## {title}", "", *(f"{n}. {told}" for n, told in enumerate(steps, 1)), ""]
+    if story == WALK:
+        lines += [
+            "## Who says what to whom",
+            "",
+            "Joined from the code: each place that names a subject, for each service whose `main` reaches it.",
+            "",
+            *_table(("subject", "said in", "by way of", "heard in"), _routes()),
+        ]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _stories() -> Iterable[tuple[str, list[str]]]:
-    for function in ast.parse(WALK.read_text()).body:
+def _title_of(story: Path) -> str:
+    return story.stem.removeprefix("test_").replace("_", " ")
+
+
+def _stories(tree: ast.Module) -> Iterable[tuple[str, list[str]]]:
+    for function in tree.body:
         if isinstance(function, ast.AsyncFunctionDef) and function.name.startswith("test_"):
             steps = [
                 ast.literal_eval(node.args[0])
@@ -194,28 +205,17 @@ def _stories() -> Iterable[tuple[str, list[str]]]:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "step"
             ]
             title = function.name.removeprefix("test_").replace("_", " ").replace(" s ", "'s ")
-            yield title[0].upper() + title[1:], steps
+            if steps:
+                yield title[0].upper() + title[1:], steps
 
 
 def _routes() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for subject in sorted({way.subject for way in ways() if way.verb == "sends"}):
-        said = [
-            way for service in SERVICES for way in ways_of(service) if way.verb == "sends" and way.subject == subject
-        ]
-        via = sorted(
-            {"the outbox" if way.via == "outbox" else f"the {way.via}" if way.via == "log" else way.via for way in said}
-        )
-        heard = takers(subject, "hears")
-        shown = _named(subject)
-        rows.append(
-            (
-                f"`{shown}`",
-                _taken(takers(subject, "sends"), WALK_PAGE),
-                ", ".join(via),
-                _taken(heard, WALK_PAGE) or "outsiders",
-            )
-        )
+        said = takers(subject, "sends")
+        via = {way.via for way in ways() if way.verb == "sends" and way.subject == subject}
+        heard = _taken(takers(subject, "hears"), STORIES[WALK]) or "outsiders"
+        rows.append((f"`{_named(subject)}`", _taken(said, STORIES[WALK]), ", ".join(sorted(via)), heard))
     return rows
 
 
@@ -243,7 +243,9 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
     return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
 
 
-PAGES: dict[Path, Callable[[], str]] = {EVENTS_PAGE: events_page, API_PAGE: api_page, WALK_PAGE: walk_page}
+PAGES: dict[Path, Callable[[], str]] = {EVENTS_PAGE: events_page, API_PAGE: api_page} | {
+    page: partial(story_page, story) for story, page in STORIES.items()
+}
 
 if __name__ == "__main__":
     for each_page, make in PAGES.items():

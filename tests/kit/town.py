@@ -98,6 +98,7 @@ class Town:
     browser: httpx.AsyncClient
     gateway: Parts
     runner: Workshop
+    slots: Slots
     broker: NatsBroker
     traffic: Traffic
 
@@ -118,7 +119,7 @@ async def town_on(servers: Servers, model_url: str) -> AsyncGenerator[Town]:
         transport = httpx.ASGITransport(make_app(parts))
         browser = httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"origin": ORIGIN}, timeout=30)
         await stack.enter_async_context(browser)
-        yield Town(browser, parts, workshop, broker, traffic)
+        yield Town(browser, parts, workshop, slots, broker, traffic)
 
 
 async def _runner(

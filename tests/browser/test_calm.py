@@ -1,0 +1,90 @@
+"""The page is calm: nothing flickers, nothing jumps, and what the reader looks at stays where it is."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from tests.browser.account import Account
+from tests.browser.chat import Chat
+from tests.browser.conftest import Window
+from tests.kit.model import ScriptedModel
+
+PARAGRAPHS = "\n\n".join(f"Paragraph {number} has a few words of its own." for number in range(30))
+
+WATCH_SHIFTS = """() => {
+    window.shifts = [];
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries())
+            window.shifts.push([entry.value, entry.sources.map(one => one.node?.className ?? one.node?.nodeName)]);
+    }).observe({ type: 'layout-shift', buffered: true });
+}"""
+
+QUIET = 0.02
+"""Sum of layout shifts that nobody notices; browsers call less than 0.1 good."""
+
+
+async def shifts(chat: Chat) -> float:
+    return sum(value for value, _ in await chat.page.evaluate("window.shifts"))
+
+
+async def test_streamed_paragraphs_are_drawn_once_and_nothing_jumps(chat: Chat, model: ScriptedModel) -> None:
+    model.script({"rules": [{"user": "many", "replies": [{"text": PARAGRAPHS, "rate": 80}]}]})
+    await chat.page.evaluate(WATCH_SHIFTS)
+    await chat.say("many paragraphs")
+    await chat.wait_for_words(30)
+    await chat.page.evaluate("document.querySelector('article .prose .block').mine = true")
+    await chat.wait_for_end()
+    model.unscript()
+    assert await chat.page.evaluate("document.querySelector('article .prose .block').mine === true")
+    await expect(chat.prose.locator("p")).to_have_count(30)
+    assert await shifts(chat) < QUIET, await chat.page.evaluate("window.shifts")
+    await expect(chat.prose.locator("p").last).to_be_in_viewport()
+
+
+async def test_a_reload_comes_back_without_a_jump(window: Window, account: Account) -> None:
+    chat = await window(account)
+    await chat.ask("First [[tokens=30]]")
+    await chat.page.add_init_script(f"({WATCH_SHIFTS})()")
+    await chat.page.reload()
+    await expect(chat.prose).to_be_visible()
+    await expect(chat.page.get_by_role("link", name="First")).to_be_visible()
+    assert await shifts(chat) < QUIET, await chat.page.evaluate("window.shifts")
+
+
+async def test_a_reader_who_looks_back_is_left_alone(chat: Chat) -> None:
+    await chat.say("A long one [[tokens=800 rate=150 hang=790]]")
+    await chat.wait_for_words(300)
+    box = chat.page.locator(".scroller")
+    await box.hover()
+    await chat.page.mouse.wheel(0, -2000)
+    await expect(chat.page.get_by_role("button", name="New text below")).to_be_visible()
+    before = await box.evaluate("box => box.scrollTop")
+    await chat.wait_for_words(600)
+    assert await box.evaluate("box => box.scrollTop") == before
+    await chat.page.get_by_role("button", name="New text below").click()
+    await chat.wait_for_words(790)
+    await expect(chat.foot).to_be_in_viewport()
+
+
+async def test_earlier_messages_come_above_without_moving_what_is_read(chat: Chat, account: Account) -> None:
+    await chat.ask("Message 0 [[tokens=3]]")
+    async with account.api() as api:
+        for number in range(1, 30):
+            message = {"message": f"Message {number} [[tokens=3]]"}
+            async with api.stream("POST", f"/api/threads/{chat.thread}/turn", json=message) as answer:
+                await answer.aread()
+    await chat.page.reload()
+    await expect(chat.questions.last).to_contain_text("Message 29")
+    older = chat.page.get_by_role("button", name="Show earlier messages")
+    await older.scroll_into_view_if_needed()
+    first = chat.questions.first
+    words = await first.inner_text()
+    before = await first.bounding_box()
+    await older.click()
+    await expect(chat.questions.first).to_contain_text("Message 0")
+    after = await chat.questions.filter(has_text=words.splitlines()[0]).bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(before["y"] - after["y"]) < 60
+    await expect(chat.questions).to_have_count(30)
+    await expect(older).to_have_count(0)

@@ -15,6 +15,7 @@ from contracts.ids import uuid7
 from store.outbox import OutboxMessage, write
 from store.store import Store, StoreAway
 from store.system import outbox
+from tests.kit.stack import data_folder, start_servers
 
 DEADLINE = 30
 
@@ -63,6 +64,15 @@ class Town:
             return await self.unsent() == 0
 
         await self.until(none_left)
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """Our own: the gateway that other tests share would sweep these rows too, and we take servers away."""
+    with data_folder() as data_dir:
+        running = start_servers(data_dir)
+        yield running
+        running.stop()
 
 
 @pytest.fixture

@@ -148,3 +148,30 @@ async def test_a_runner_that_is_told_to_go_ends_its_turns_in_words(
         assert "try again" in row.error["message"]
         assert message_of(content) == await answering.kept()
         assert list(town.slots.holders()) == []
+
+
+async def test_a_heartbeat_that_crosses_an_end_takes_nothing_away(
+    town: Town, database: Database, model: ScriptedModel
+) -> None:
+    await registered(town)
+    threads = [await thread_of(town) for _ in range(20)]
+
+    with step("Heartbeats that find a turn ended in the database do not cut short the holder that is just ending it."):
+        beating = asyncio.create_task(beat_on(town))
+        quietly = {"prefer": "respond-async"}
+        answers = [
+            await town.browser.post(
+                f"/api/threads/{id}/turn", json={"message": "crossing [[tokens=2]]"}, headers=quietly
+            )
+            for id in threads
+        ]
+        turn_ids = [UUID(answer.json()["turn"]) for answer in answers]
+        for turn_id in turn_ids:
+            await town.traffic.until(turn_id, "turn.completed.v1")
+            await town.traffic.until(turn_id, f"log.{turn_id}")
+        beating.cancel()
+
+
+async def beat_on(town: Town) -> None:
+    while True:
+        await town.runner.lease.beat(town.slots)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 import sys
 import time
@@ -98,7 +99,9 @@ async def run(job: Job) -> Result:
 
 
 async def _guarded(read: Any, http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
-    await asyncio.sleep(job.ramp * number / job.streams)
+    # A whole token's time of jitter: streams that begin in step would all speak in the same instant.
+    jitter = random.Random(number).random() / job.rate  # noqa: S311
+    await asyncio.sleep(job.ramp * number / job.streams + jitter)
     try:
         await read(http, job, number, result)
     except (aiohttp.ClientError, OSError, TimeoutError) as wrong:

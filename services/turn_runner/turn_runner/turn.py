@@ -58,6 +58,7 @@ class Turn:
         self._tool_use = ToolUse(self._held)
         self._last_text = ""
         self._task: asyncio.Task[None] | None = None
+        self._is_ending = False
 
     # What the heartbeat and the handlers see
 
@@ -81,9 +82,9 @@ class Turn:
         self._held.halt("shutdown")
 
     def lose(self) -> None:
-        """Another epoch writes this turn now."""
+        """Another epoch writes this turn now, or a heartbeat has crossed our own end, which finds out by itself."""
         self._held.is_lost = True
-        if self._task is not None:
+        if self._task is not None and not self._is_ending:
             self._task.cancel()
 
     # The loop
@@ -179,6 +180,7 @@ class Turn:
             preview=_preview(self._last_text or "".join(attempt.narration.text if attempt else ())),
             limits=held.work.limits,
         )
+        self._is_ending = True
         messages = await held.commit(lambda session: turns.end(session, held.claim, ending))
         held.work.relay.after_commit(messages)
         _ENDED.labels(status=ended.status.value, ended_by=ended.ended_by).inc()

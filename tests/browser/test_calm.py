@@ -52,17 +52,17 @@ async def test_a_reload_comes_back_without_a_jump(window: Window, account: Accou
 
 
 async def test_a_reader_who_looks_back_is_left_alone(chat: Chat) -> None:
-    await chat.say("A long one [[tokens=800 rate=150 hang=790]]")
-    await chat.wait_for_words(300)
+    await chat.say("A long one [[tokens=800 rate=250 hang=700]]")
+    await chat.wait_for_words(400)
     box = chat.page.locator(".scroller")
     await box.hover()
     await chat.page.mouse.wheel(0, -2000)
     await expect(chat.page.get_by_role("button", name="New text below")).to_be_visible()
     before = await box.evaluate("box => box.scrollTop")
-    await chat.wait_for_words(600)
+    await chat.wait_for_words(550)
     assert await box.evaluate("box => box.scrollTop") == before
     await chat.page.get_by_role("button", name="New text below").click()
-    await chat.wait_for_words(790)
+    await chat.wait_for_words(700)
     await expect(chat.foot).to_be_in_viewport()
 
 

@@ -156,12 +156,12 @@ async def test_list_and_menus(window: Window, account: Account, phone: bool) -> 
 @DEVICES
 async def test_new_text_below(window: Window, account: Account, phone: bool) -> None:
     chat = await window(account, phone=phone)
-    await chat.say("A long one [[tokens=900 rate=100 hang=600]]")
-    await chat.wait_for_words(300)
+    await chat.say("A long one [[tokens=900 rate=250 hang=800]]")
+    await chat.wait_for_words(400)
     await chat.page.locator(".scroller").evaluate("box => box.scrollTop = 0")
     pill = chat.page.get_by_role("button", name="New text below")
     await expect(pill).to_be_visible()
-    await chat.wait_for_words(600)
+    await chat.wait_for_words(800)
     assert await chat.page.locator(".scroller").evaluate("box => box.scrollTop") == 0
     await look_over(chat.page, "new-text-below")
     await pill.click()

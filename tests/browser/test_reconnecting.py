@@ -14,7 +14,7 @@ from tests.browser.chat import Chat
 from tests.kit.stack import Stack
 from tests.kit.waiting import eventually
 
-WORDS = 150
+WORDS = 110
 LONG = f"Something long [[tokens={WORDS} rate=25]]"
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+
 import pytest
 from playwright.async_api import expect
 
@@ -10,6 +14,7 @@ from tests.browser.conftest import EndSessions, Window
 from tests.browser.looks import look_over
 from tests.browser.test_untrusted_text import MARKDOWN
 from tests.kit.model import ScriptedModel
+from tests.kit.stack import Stack
 
 DEVICES = pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 HALTED = "[[tokens=90 hang=60]]"
@@ -60,6 +65,29 @@ async def test_an_answer_from_empty_to_stopped(window: Window, account: Account,
     await chat.stop_button.click()
     await expect(chat.foot).to_have_text("Stopped")
     await look_over(chat.page, "stopped")
+
+
+@DEVICES
+async def test_thinking_reconnecting_waiting(window: Window, account: Account, stack: Stack, phone: bool) -> None:
+    chat = await window(account, phone=phone)
+    await chat.say("Think long [[think=60 tokens=3]]")
+    await expect(chat.foot).to_have_text("Thinking…")
+    await look_over(chat.page, "thinking")
+    await chat.page.route("**/turn*", lambda route: route.abort())
+    gateway = await asyncio.to_thread(stack.process_of, "gateway-1")
+    os.kill(gateway["pid"], signal.SIGKILL)
+    await expect(chat.foot).to_contain_text("Reconnecting")
+    await look_over(chat.page, "reconnecting")
+    await chat.page.unroute("**/turn*")
+    async with account.api() as api:
+        for _ in range(3):
+            thread = (await api.post("/api/threads", json={})).json()["id"]
+            busy = {"message": "Think as long [[think=60]]"}
+            await api.post(f"/api/threads/{thread}/turn", json=busy, headers={"prefer": "respond-async"})
+    await chat.open("/")
+    await chat.say("Wait for the others")
+    await expect(chat.foot).to_contain_text("Waiting")
+    await look_over(chat.page, "waiting")
 
 
 @DEVICES

@@ -25,7 +25,7 @@ PATHS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chro
 BUILT_PAGE = Path(__file__).parents[2] / "services/web/dist/index.html"
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
-DEADLINE_MS = 15_000
+DEADLINE_MS = 30_000
 expect.set_options(timeout=DEADLINE_MS)
 
 

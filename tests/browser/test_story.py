@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import expect
 
 from tests.browser.account import PASSWORD, Account, new_name
@@ -187,6 +189,16 @@ async def test_wrong_password_taken_name_short_password(window: Window, account:
     await expect(chat.alert).to_contain_text("at least 10 characters")
     await register(chat, new_name(), PASSWORD)
     await expect(chat.field).to_be_focused()
+
+
+async def test_too_many_wrong_passwords_say_when_to_come_again(window: Window, account: Account) -> None:
+    chat = await window(path="/sign-in")
+    async with account.api() as api:
+        for _ in range(10):
+            wrong = {"username": account.username, "password": "not the password"}
+            assert (await api.post("/api/auth/login", json=wrong)).status_code == 401
+    await sign_in(chat, account.username, "not the password")
+    await expect(chat.alert).to_contain_text(re.compile(r"[Tt]ry again in \d+ (s|min)"))
 
 
 async def sign_in(chat: Chat, username: str, password: str) -> None:

@@ -131,8 +131,9 @@ async def test_a_thread_that_does_not_exist(chat: Chat) -> None:
 
 
 async def test_an_address_that_does_not_exist(chat: Chat) -> None:
-    await chat.open("/nowhere")
-    await expect(chat.page.get_by_text("There is no such thing here.")).to_be_visible()
+    for path in ("/nowhere", "/t/%ff"):
+        await chat.open(path)
+        await expect(chat.page.get_by_text("There is no such thing here.")).to_be_visible()
 
 
 async def test_a_thread_that_cannot_be_loaded_says_so_and_loads_again(chat: Chat) -> None:

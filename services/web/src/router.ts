@@ -10,12 +10,20 @@ export type Route =
 export function parseRoute(pathname: string, search: string): Route {
   if (pathname === '/' || pathname === '') return { page: 'new' };
   const thread = /^\/t\/([^/]+)\/?$/.exec(pathname);
-  if (thread?.[1]) return { page: 'thread', thread: decodeURIComponent(thread[1]) };
+  if (thread?.[1]) return threadRoute(thread[1]);
   if (pathname === '/sign-in' || pathname === '/register') {
     const query = new URLSearchParams(search);
     return { page: 'sign-in', next: safeNext(query.get('next')), invite: query.get('invite') ?? '' };
   }
   return { page: 'missing' };
+}
+
+function threadRoute(segment: string): Route {
+  try {
+    return { page: 'thread', thread: decodeURIComponent(segment) };
+  } catch {
+    return { page: 'missing' }; // `/t/%ff` spells nothing
+  }
 }
 
 /** Only ways inside this page: `//elsewhere` and full addresses would lead a person off after signing in. */

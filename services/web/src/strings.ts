@@ -187,6 +187,7 @@ export const strings = {
               : status === 429
                 ? 'Too many requests. Wait a moment.'
                 : `The server answered with an error (${status}).`,
-    comeBack: (seconds: number) => `Try again in ${seconds} s.`,
+    comeBack: (seconds: number) =>
+      seconds < 120 ? `Try again in ${seconds} s.` : `Try again in ${Math.ceil(seconds / 60)} min.`,
   },
 };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ApiError, describe as inWords } from '../src/api/failure';
 import type { Thread } from '../src/api/types';
 import { parseRoute } from '../src/router';
 import { endOfSentences } from '../src/thread/Announcer';
@@ -28,6 +29,7 @@ test('each page has its address, and signing in leads nowhere else', () => {
     expect(parseRoute('/sign-in', `?next=${encodeURIComponent(next)}`)).toMatchObject({ next: '/' });
   }
   expect(parseRoute('/nowhere', '')).toEqual({ page: 'missing' });
+  expect(parseRoute('/t/%ff', '')).toEqual({ page: 'missing' });
 });
 
 test('what is read aloud ends with a sentence or a line', () => {
@@ -41,4 +43,11 @@ test('the time of a message is in its ids', () => {
   const at = momentOf({ id: '01a22da0-430f-7ac2-b1f3-a0e36f0306fb', role: 'assistant', parts: [] });
   expect(at?.toISOString().slice(0, 10)).toBe('2026-11-30');
   expect(momentOf({ id: 'wphl5yh3dqox33tzazc9fh2c', role: 'user', parts: [] })).toBeUndefined();
+});
+
+test('when to come again is said once, in a unit that fits', () => {
+  const busy = (message: string, seconds: number) => inWords(new ApiError(429, 'too_many_requests', message, seconds));
+  expect(busy('Too many.', 20)).toBe('Too many. Try again in 20 s.');
+  expect(busy('Too many.', 290)).toBe('Too many. Try again in 5 min.');
+  expect(busy('Too many; try again in 20 s.', 20)).toBe('Too many; try again in 20 s.');
 });

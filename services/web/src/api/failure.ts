@@ -43,7 +43,9 @@ export async function readFailure(response: Response): Promise<ApiError> {
 export function describe(failure: unknown): string {
   if (failure instanceof Unreachable) return failure.message;
   if (!(failure instanceof ApiError)) return strings.errors.unexpected;
-  const wait = failure.retryAfter ? ` ${strings.errors.comeBack(failure.retryAfter)}` : '';
+  // The server's own words may say it already.
+  const isSaid = /try again/i.test(failure.message);
+  const wait = failure.retryAfter && !isSaid ? ` ${strings.errors.comeBack(failure.retryAfter)}` : '';
   const report = failure.status >= 500 && failure.requestId ? ` ${strings.errors.report(failure.requestId)}` : '';
   return failure.message + wait + report;
 }

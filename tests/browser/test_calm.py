@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.async_api import expect
+import asyncio
+
+from playwright.async_api import Route, expect
 
 from tests.browser.account import Account
 from tests.browser.chat import Chat
@@ -39,6 +41,39 @@ async def test_streamed_paragraphs_are_drawn_once_and_nothing_jumps(chat: Chat, 
     await expect(chat.prose.locator("p")).to_have_count(30)
     assert await shifts(chat) < QUIET, await chat.page.evaluate("window.shifts")
     await expect(chat.prose.locator("p").last).to_be_in_viewport()
+
+
+async def test_a_first_message_is_on_the_page_before_the_server_knows_it(chat: Chat) -> None:
+    answers = asyncio.Event()
+
+    async def be_slow(route: Route) -> None:
+        await answers.wait()
+        await route.continue_()
+
+    await chat.page.route("**/api/threads", be_slow)
+    await chat.page.evaluate(WATCH_SHIFTS)
+    await chat.say("Take your time [[tokens=3]]")
+    await expect(chat.questions).to_contain_text("Take your time")
+    await expect(chat.page.get_by_text("Sending…")).to_be_visible()
+    await expect(chat.page.get_by_role("heading", name="What shall we do?")).to_have_count(0)
+    answers.set()
+    await expect(chat.answers).to_have_count(1)
+    await chat.wait_for_end()
+    assert await shifts(chat) < QUIET, await chat.page.evaluate("window.shifts")
+
+
+async def test_a_first_message_that_cannot_be_sent_comes_back(chat: Chat) -> None:
+    await chat.page.route(
+        "**/api/threads", lambda route: route.abort() if route.request.method == "POST" else route.continue_()
+    )
+    await chat.say("Nobody listens")
+    await expect(chat.alert).to_contain_text("Not sent. The server cannot be reached.")
+    await expect(chat.field).to_have_value("Nobody listens")
+    await expect(chat.page.get_by_role("heading", name="What shall we do?")).to_be_visible()
+    await chat.page.unroute("**/api/threads")
+    await chat.field.press("Enter")
+    await expect(chat.answers).to_have_count(1)
+    await chat.wait_for_end()
 
 
 async def test_a_reload_comes_back_without_a_jump(window: Window, account: Account) -> None:

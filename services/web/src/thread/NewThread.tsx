@@ -1,4 +1,5 @@
 /** The start page: the first message makes the thread. */
+import type { UIMessage } from 'ai';
 import { useRef, useState } from 'react';
 import { api } from '../api/client';
 import { describe } from '../api/failure';
@@ -7,6 +8,7 @@ import { navigate, threadPath } from '../router';
 import { strings } from '../strings';
 import { Composer, type ComposerHandle } from './Composer';
 import { writeDraft } from './drafts';
+import { Message } from './Message';
 import { put } from './outbox';
 
 /** The draft of the start page is kept under this name. */
@@ -14,11 +16,11 @@ const NEW = 'new';
 
 export function NewThread({ user }: { user: User }) {
   const [failure, setFailure] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
+  const [sending, setSending] = useState<UIMessage>();
   const composer = useRef<ComposerHandle>(null);
 
   async function send(id: string, text: string) {
-    setBusy(true);
+    setSending({ id, role: 'user', parts: [{ type: 'text', text }] });
     setFailure(undefined);
     try {
       const { id: thread } = await api.createThread();
@@ -30,21 +32,25 @@ export function NewThread({ user }: { user: User }) {
     } catch (error) {
       setFailure(describe(error));
       composer.current?.giveBack(id, text);
-      setBusy(false);
+      setSending(undefined);
     }
   }
 
   return (
     <>
-      <div className="welcome">
-        <h2>{strings.thread.emptyTitle}</h2>
-        <p className="muted">{strings.thread.emptyHint}</p>
-      </div>
+      {sending ? (
+        <Sending message={sending} />
+      ) : (
+        <div className="welcome">
+          <h2>{strings.thread.emptyTitle}</h2>
+          <p className="muted">{strings.thread.emptyHint}</p>
+        </div>
+      )}
       <Composer
         user={user.id}
         thread={NEW}
         isRunning={false}
-        isDisabled={isBusy}
+        isDisabled={sending !== undefined}
         handle={composer}
         onSend={(id, text) => void send(id, text)}
         notice={
@@ -56,5 +62,20 @@ export function NewThread({ user }: { user: User }) {
         }
       />
     </>
+  );
+}
+
+/** What the thread's page will look like in a moment. */
+function Sending({ message }: { message: UIMessage }) {
+  return (
+    <div className="scroller">
+      <div className="messages">
+        <Message message={message} agent={undefined} moment={undefined} isLive={false} isLast />
+        <div className="foot" role="status">
+          <span className="foot-dot" />
+          {strings.foot.sending}
+        </div>
+      </div>
+    </div>
   );
 }

@@ -19,6 +19,8 @@ from cli.up.embedded import EmbeddedStack, embedded_stack
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _MANY = "100000"
+_PEOPLE = 20
+"""Accounts that the streams are spread over: turns of one user are promoted one after the other."""
 
 
 class Ground:
@@ -27,29 +29,30 @@ class Ground:
     def __init__(self, stack: EmbeddedStack, model_url: str) -> None:
         self.stack = stack
         self.model_url = model_url
-        self._token = ""
+        self._tokens: list[str] = []
 
     def sign_in(self) -> None:
-        """The first account of this stack."""
-        account = {"username": "bench", "password": "only for measuring"}
-        cookie = self._post("/api/auth/register", account)[1]
-        made, _ = self._post("/api/tokens", {"name": "bench"}, {"cookie": cookie})
-        self._token = made["token"]
+        """Make the accounts that send."""
+        for number in range(_PEOPLE):
+            account = {"username": f"bench-{number}", "password": "only for measuring"}
+            cookie = self._post("/api/auth/register", account)[1]
+            made, _ = self._post("/api/tokens", {"name": "bench"}, {"cookie": cookie})
+            self._tokens.append(made["token"])
 
     def job(self, way: str, *, streams: int, tokens: int, rate: float, ramp: float) -> Job:
         if way == "direct":
             return Job(way, self.model_url, streams, tokens, rate, ramp)
-        threads = [self._post("/api/threads", {}, self._bearer)[0]["id"] for _ in range(streams)]
-        return Job(way, self.stack.url, streams, tokens, rate, ramp, self._token, threads)
+        threads = [self._thread(self._tokens[number % _PEOPLE]) for number in range(streams)]
+        return Job(way, self.stack.url, streams, tokens, rate, ramp, threads)
 
     def cpu(self, kind: str) -> float:
         """Seconds of CPU that the processes of this name have used so far."""
         pids = [row["pid"] for row in self.stack.ps() if row["name"].startswith(kind)]
         return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
-    @property
-    def _bearer(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._token}"}
+    def _thread(self, token: str) -> tuple[str, str]:
+        made, _ = self._post("/api/threads", {}, {"authorization": f"Bearer {token}"})
+        return token, made["id"]
 
     def _post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[Any, str]:
         sent = {"content-type": "application/json", "origin": self.stack.url, **(headers or {})}

@@ -32,8 +32,8 @@ class Job:
     rate: float
     ramp: float
     """Seconds over which the streams begin."""
-    token: str = ""
-    threads: list[str] = field(default_factory=list[str])
+    threads: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """A token of its owner and a thread for each stream; none when direct."""
 
 
 @dataclass
@@ -87,8 +87,7 @@ async def run(job: Job) -> Result:
     result = Result()
     connector = aiohttp.TCPConnector(limit=0)
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
-    headers = {"authorization": f"Bearer {job.token or 'none'}"}
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=headers) as http:
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout) as http:
         read = _direct if job.way == "direct" else _ours
         begun, cpu = time.monotonic(), time.process_time()
         async with asyncio.TaskGroup() as group:
@@ -132,9 +131,10 @@ async def _direct(http: aiohttp.ClientSession, job: Job, number: int, result: Re
 
 
 async def _ours(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
-    url = f"{job.url}/api/threads/{job.threads[number]}/turn"
+    token, thread = job.threads[number]
+    url, headers = f"{job.url}/api/threads/{thread}/turn", {"authorization": f"Bearer {token}"}
     stream, clean, rest = _Stream(result, time.monotonic()), False, b""
-    async with http.post(url, json={"message": _wish(job, number)}) as answer:
+    async with http.post(url, json={"message": _wish(job, number)}, headers=headers) as answer:
         answer.raise_for_status()
         async for data in answer.content.iter_any():
             rest += data

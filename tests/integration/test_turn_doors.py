@@ -313,3 +313,23 @@ def test_a_chat_is_stopped_and_then_204(person: Person) -> None:
     assert stopped.json() == {"turn": turn, "status": "stopped"}
     assert person.program.post("/api/chat/a%2Fb/stop", json={"turn": turn}).json() == {"turn": turn, "status": None}
     assert person.program.get("/api/chat/a%2Fb/stream").status_code == 204
+
+
+# Values that some reader on the way could not take
+
+
+def nested(depth: int) -> Any:
+    value: Any = "bottom"
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("depth", [150, 300, 600])
+def test_json_that_nests_too_deeply_is_refused(person: Person, thread: str, depth: int) -> None:
+    answer = send(person, thread, {"message": message("hi", metadata=nested(depth))})
+    assert answer.status_code == 422, answer.text
+    assert "nested deeper" in answer.json()["message"]
+    assert turns_of(person, thread) == []
+    status, _, text = chat(person, {"id": "deep", "messages": [message("hi", "m", metadata=nested(depth))]})
+    assert (status, "nested deeper" in text) == (422, True)

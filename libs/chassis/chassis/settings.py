@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -87,6 +87,14 @@ class ServiceSettings(BaseSettings):
     data_dir: Path | None = setting(None, "folder that holds everything worth a backup")
     host: str = setting("127.0.0.1", "address that the public door listens on; other than loopback means production")
     public_url: str | None = setting(None, "address under which people reach this deployment; set means production")
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        if url is not None and not (parts.scheme in ("http", "https") and parts.hostname):
+            raise ValueError("must be an address such as https://retinue.example.org")
+        return url
 
     database_url: SecretStr = setting(
         SecretStr(""), "Postgres login under row-level security", env=("DATABASE_URL",), guarded=True

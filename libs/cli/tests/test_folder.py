@@ -67,3 +67,30 @@ def test_a_folder_that_postgres_cannot_reach_is_refused_by_name(tmp_path: Path) 
 def test_the_first_closed_folder_on_the_way_is_named() -> None:
     nobody = Account("nobody", 65534, 65534)
     assert nobody.first_closed(Path("/root/a/b")) == Path("/root")
+
+
+def test_a_folder_with_other_people_s_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    before = tmp_path.stat().st_mode
+    with pytest.raises(Refused, match=r"holds other files \(thesis.txt\)"):
+        open_folder(tmp_path, None, 0)
+    assert tmp_path.stat().st_mode == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_postgres_cannot_reach_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    class Nobody(Account):
+        def can_enter(self, folder: Path) -> bool:
+            return folder == Path("/")
+
+    wanted = tmp_path / "closed" / "data"
+    with pytest.raises(Refused, match="cannot reach the data folder"):
+        open_folder(wanted, Nobody("nobody", 65534, 65534), 0)
+    assert not wanted.parent.exists()
+
+
+@pytest.mark.parametrize("content", ["{bad", "[]", '{"version": null}', "{}"])
+def test_a_damaged_layout_is_said_in_one_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / "layout.json").write_text(content)
+    with pytest.raises(Refused, match="layout.json"):
+        open_folder(tmp_path, None, 0)

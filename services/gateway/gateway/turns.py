@@ -138,7 +138,7 @@ async def refusals() -> AsyncIterator[None]:
         raise Refused(409, "thread_busy", message) from None
     except QueueFull as full:
         message = f"{full.limit} messages already wait in this conversation."
-        raise Refused(409, "queue_full", message, limit=full.limit) from None
+        raise Refused(409, "queue_full", message, limit=full.limit, setting="RETINUE_TURNS_WAITING") from None
     except KeyReused:
         message = "This idempotency key (or message id) was used for another request."
         raise Refused(422, "key_reused", message) from None

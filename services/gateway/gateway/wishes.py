@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from chassis import tracing
 from chassis.errors import Refused
 from contracts.ids import uuid7
+from contracts.json_values import fault_of
 from contracts.messages import DataPart, FilePart, TextPart, UIMessage
 from gateway.answers import invalid
 from store.turns import Busy, Wish
@@ -31,10 +32,12 @@ def make_wish(
     message_id = message.id or None
     parts = _parts(message)
     metadata = message.metadata if isinstance(message.metadata, dict) else {}
+    if fault := fault_of([parts, metadata]):
+        raise invalid(f"message: {fault}.")
     meaning = orjson.dumps([str(thread_id), message_id, parts, metadata, busy], option=orjson.OPT_SORT_KEYS)
     if len(meaning) > limit:
         text = f"The message is larger than {limit:,} bytes."
-        raise Refused(413, "too_large", text, limit=limit, unit="bytes")
+        raise Refused(413, "too_large", text, limit=limit, unit="bytes", setting="RETINUE_MESSAGE_LIMIT")
     if message_id is not None and len(message_id) > LONGEST_ID:
         raise invalid(f"message.id: longer than {LONGEST_ID} characters.", limit=LONGEST_ID)
     return Wish(

@@ -8,7 +8,7 @@ from bus.publish import AckedPublisher, publish_stored
 from bus.streams import check_streams
 from chassis.relay import OutboxRelay
 from chassis.service import Service, run
-from llm import Models, ModelSettings
+from llm import Models, ModelSettings, Patience
 from store import Store, turns
 from turn_runner.handlers import subscribe_requests, subscribe_stops
 from turn_runner.held import Workshop
@@ -68,6 +68,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
             default_model=settings.model,
             openai_base_url=settings.openai_base_url,
             openai_api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+            patience=Patience(first_byte=settings.model_first_byte, silence=settings.model_silence),
         )
     )
     service.on_stop("models", models.aclose)

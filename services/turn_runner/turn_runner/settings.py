@@ -29,6 +29,10 @@ class RunnerSettings(ServiceSettings):
     model: str | None = setting(None, "provider/model that answers where none was chosen")
     openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",))
     openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",))
+    model_first_byte: float = setting(
+        300.0, "how long a model may think before the first byte of its answer", unit="s", gt=0
+    )
+    model_silence: float = setting(120.0, "how long a model may be silent within its answer", unit="s", gt=0)
     model_retries: int = setting(
         3, "how often a model call is made again after a failure that may pass", unit="calls", ge=0, le=20
     )

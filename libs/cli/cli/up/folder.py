@@ -14,6 +14,9 @@ from cli.up.refusal import Refused
 # 1: nats/, postgres/ (16), valkey/, logs/, blobs/, ports.json, secrets.json
 LAYOUT = 1
 
+OURS = frozenset({"lock", "logs", "ports.json", "secrets.json", "servers", "nats", "postgres", "valkey", "lost+found"})
+"""What a first start that was cut short may have left before it wrote the layout down."""
+
 
 def default_root() -> Path:
     """/var/lib/retinue as root, else `retinue` below XDG_DATA_HOME or ~/.local/share."""
@@ -78,7 +81,12 @@ class DataFolder:
     def layout_version(self) -> int | None:
         """The version of the layout on disk, None for a folder that has none yet."""
         content = read_json(self.layout)
-        return None if content is None else int(content["version"])
+        if content is None:
+            return None
+        try:
+            return int(content["version"])
+        except (TypeError, KeyError, ValueError):
+            raise Refused(f"The file {self.layout} names no version: bring it back from a backup.") from None
 
     def free_bytes(self) -> int:
         return shutil.disk_usage(self.root).free
@@ -90,18 +98,14 @@ def open_folder(root: Path, account: Account | None, min_free_bytes: int) -> Dat
     Raises Refused for a folder that cannot be made or entered, is full, or was written by a newer Retinue.
     """
     folder = DataFolder(root)
+    _refuse_closed_way(root, account)
     try:
+        _refuse_foreign_files(folder)
         _make(folder, account)
     except OSError as error:
         raise Refused(_cannot_use(root, error)) from error
     _refuse_newer_layout(folder)
     _refuse_full_disk(folder, min_free_bytes)
-    if account is not None and not account.can_enter(root):
-        raise Refused(
-            f"Postgres runs as user {account.name!r}, which cannot reach the data folder {root} "
-            f"({account.first_closed(root)} is closed to it): choose another with RETINUE_DATA_DIR, "
-            f"for example {default_root()}, or open the way with chmod o+x."
-        )
     return folder
 
 
@@ -124,6 +128,31 @@ def _make(folder: DataFolder, account: Account | None) -> None:
         os.chown(folder.root, 0, account.gid)
         folder.root.chmod(0o710)
     folder.logs.mkdir(mode=0o700, exist_ok=True)
+
+
+def _refuse_closed_way(root: Path, account: Account | None) -> None:
+    """Before anything is made: Postgres' user must be able to come as far as the folder."""
+    if account is None:
+        return
+    way = next(parent for parent in root.parents if parent.exists())
+    if not account.can_enter(way):
+        raise Refused(
+            f"Postgres runs as user {account.name!r}, which cannot reach the data folder {root} "
+            f"({account.first_closed(way)} is closed to it): choose another with RETINUE_DATA_DIR, "
+            f"for example {default_root()}, or open the way with chmod o+x."
+        )
+
+
+def _refuse_foreign_files(folder: DataFolder) -> None:
+    """A folder that somebody else uses is not taken over: its mode would change, and its files would be ours."""
+    if not folder.root.is_dir() or folder.layout.exists():
+        return
+    foreign = sorted(entry.name for entry in folder.root.iterdir() if entry.name not in OURS)
+    if foreign:
+        raise Refused(
+            f"The folder {folder.root} holds other files ({foreign[0]}) and no Retinue: "
+            f"choose an empty one with RETINUE_DATA_DIR."
+        )
 
 
 def _refuse_newer_layout(folder: DataFolder) -> None:

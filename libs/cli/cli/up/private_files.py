@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cli.up.refusal import Refused
+
 
 def write_private(path: Path, content: bytes) -> None:
     """Replace `path` by `content` with mode 0600; a crash leaves either the old file or the new one."""
@@ -26,8 +28,10 @@ def write_private_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any | None:
-    """The parsed file, or None where there is none."""
+    """The parsed file, or None where there is none. Raises Refused if it is damaged."""
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
+    except ValueError as damaged:
+        raise Refused(f"The file {path} is damaged ({damaged}): bring it back from a backup.") from damaged

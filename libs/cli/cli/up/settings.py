@@ -2,8 +2,9 @@
 
 import ipaddress
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cli.up.refusal import Refused
@@ -32,6 +33,14 @@ class UpSettings(BaseSettings):
     postgres_connections: int = Field(200, ge=20, description="Connections that Postgres accepts.")
     valkey_memory_mb: int = Field(256, ge=16, description="Memory in MiB that Valkey may use.")
 
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        if url is not None and not (parts.scheme in ("http", "https") and parts.hostname):
+            raise ValueError("must be an address such as https://retinue.example.org")
+        return url
+
     @property
     def min_free_bytes(self) -> int:
         return self.min_free_mb << 20
@@ -56,4 +65,5 @@ def load_settings(**overrides: object) -> UpSettings:
         return UpSettings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
-        raise Refused(f"RETINUE_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}.") from error
+        reason = first["msg"].removeprefix("Value error, ")
+        raise Refused(f"RETINUE_{'_'.join(map(str, first['loc'])).upper()}: {reason}.") from error

@@ -92,5 +92,5 @@ def test_a_folder_that_postgres_cannot_reach_is_refused_before_it_is_made(tmp_pa
 @pytest.mark.parametrize("content", ["{bad", "[]", '{"version": null}', "{}"])
 def test_a_damaged_layout_is_said_in_one_sentence(tmp_path: Path, content: str) -> None:
     (tmp_path / "layout.json").write_text(content)
-    with pytest.raises(Refused, match="layout.json"):
+    with pytest.raises(Refused, match=r"layout\.json"):
         open_folder(tmp_path, None, 0)

@@ -43,6 +43,8 @@ class Result:
     wrong: list[str] = field(default_factory=list[str])
     """What was wrong with the others, the first few."""
     tokens: int = 0
+    busy: int = 0
+    """How often a message was not taken at once (503) and sent again."""
     latencies: list[float] = field(default_factory=list[float])
     """Seconds from the model's stamp to the reader, of all tokens but the first of each stream."""
     first: list[float] = field(default_factory=list[float])
@@ -132,10 +134,10 @@ async def _direct(http: aiohttp.ClientSession, job: Job, number: int, result: Re
 
 async def _ours(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
     token, thread = job.threads[number]
-    url, headers = f"{job.url}/api/threads/{thread}/turn", {"authorization": f"Bearer {token}"}
+    url = f"{job.url}/api/threads/{thread}/turn"
+    headers = {"authorization": f"Bearer {token}", "idempotency-key": f"bench-{thread}"}
     stream, clean, rest = _Stream(result, time.monotonic()), False, b""
-    async with http.post(url, json={"message": _wish(job, number)}, headers=headers) as answer:
-        answer.raise_for_status()
+    async with await _accepted(http, url, headers, _wish(job, number), result) as answer:
         async for data in answer.content.iter_any():
             rest += data
             whole = rest.rfind(b"\n\n") + 2
@@ -146,6 +148,20 @@ async def _ours(http: aiohttp.ClientSession, job: Job, number: int, result: Resu
             clean = clean or b"data: [DONE]" in rest
             rest = rest[whole:]
     stream.end(job.tokens, clean=clean)
+
+
+async def _accepted(
+    http: aiohttp.ClientSession, url: str, headers: dict[str, str], wish: str, result: Result
+) -> aiohttp.ClientResponse:
+    """The stream of a message; a server that is busy is asked again, as every client of ours does."""
+    while True:
+        answer = await http.post(url, json={"message": wish}, headers=headers)
+        if answer.status != 503:
+            answer.raise_for_status()
+            return answer
+        result.busy += 1
+        answer.close()
+        await asyncio.sleep(float(answer.headers.get("retry-after", "1")))
 
 
 def main() -> None:

@@ -148,6 +148,7 @@ def _crowd(standing: Ground, plan: Plan, say: Callable[[str], object]) -> Result
     result = _load(job)
     say(
         f"{plan.crowd} streams: complete {result.complete}, {result.tokens} tokens in {result.seconds:.1f} s, "
+        f"{result.busy} times busy, "
         f"p50 {percentile(result.latencies, 0.5) * 1e3:.1f} p99 {percentile(result.latencies, 0.99) * 1e3:.1f} ms"
         + "".join(f"\n  ! {fault}" for fault in result.wrong)
     )

@@ -62,7 +62,10 @@ class Viewer:
         self._is_detached = False
         self._is_looking = False
         self._needs_look = True
+        self._looking: asyncio.Task[None] | None = None
+        self._has_looked = False
         self._looked: Row | None = None
+        self._failure: Exception | None = None
         self._retry = 0.0
         self._retry_at = 0.0
         self._waker: asyncio.Future[None] | None = None
@@ -142,20 +145,31 @@ class Viewer:
     async def run(self, socket: Socket) -> None:
         """Write until the end of the turn. Raises `Broken`; returns early, without a word, if the client goes."""
         self._socket = socket
-        while not self.is_gone:
-            if self._queue:
-                await self._flush()
-            elif self.follower.is_done:
-                return
-            elif self._looked or self._is_due():
-                await self._catch_up()
-            elif self._needs_beat:
-                await self._beat()
-            else:
-                await self._sleep()
+        try:
+            while not self.is_gone and not (self.follower.is_done and not self._queue):
+                await self._do_next()
+        finally:
+            if self._looking is not None:
+                self._looking.cancel()
+
+    async def _do_next(self) -> None:
+        if self._queue:
+            await self._flush()
+        elif self._failure is not None:
+            raise self._failure
+        elif self._has_looked:
+            await self._go_on()
+        elif self._is_due():
+            # Beside the writing: a database that hangs must not hold up what arrives live.
+            self._looking = asyncio.create_task(self._look(), name=f"look-{self.turn_id}")
+        elif self._needs_beat:
+            await self._beat()
+        else:
+            await self._sleep()
 
     def _is_due(self) -> bool:
-        return (self._needs_look or self._is_detached) and self._loop.time() >= self._retry_at
+        wants = self._looking is None and (self._needs_look or self._is_detached)
+        return wants and self._loop.time() >= self._retry_at
 
     async def _sleep(self) -> None:
         self._waker = self._loop.create_future()
@@ -222,10 +236,9 @@ class Viewer:
             log.info("reset a stuck viewer", turn=str(self.turn_id), seconds=self._limits.stuck, unsent=unsent)
             self.reset()
 
-    async def _catch_up(self) -> None:
-        """Look at row and log if need be, and take every step that follows."""
+    async def _go_on(self) -> None:
+        """Take every step that follows from the last look."""
         try:
-            is_whole = self._looked is not None or await self._look()
             await self._take_steps(self._looked)
         except (StoreAway, LogAway, TurnBusy) as wrong:
             log.debug("a viewer waits", turn=str(self.turn_id), reason=str(wrong))
@@ -234,8 +247,9 @@ class Viewer:
         except TurnGone:
             raise Broken("the turn is no longer there") from None
         finally:
+            is_whole = self._looked is not None
+            self._has_looked = self._is_looking = False
             self._looked = None
-            self._is_looking = False
         if self.follower.is_done or self._is_detached:
             self._retry = 0.0
         elif self.follower.has_gap or not is_whole:
@@ -250,14 +264,25 @@ class Viewer:
         self._needs_look = True
         self._loop.call_later(self._retry, self._wake)
 
-    async def _look(self) -> bool:
+    async def _look(self) -> None:
         """Row and log; the log alone while the database is away, which fills gaps and concludes nothing."""
         try:
-            state = await self._row.state()
-        except StoreAway:
-            state = None
-        await self._read(state)
-        return state is not None
+            try:
+                state = await self._row.state()
+            except StoreAway:
+                state = None
+            await self._read(state)
+        except LogAway as wrong:
+            log.debug("a viewer waits", turn=str(self.turn_id), reason=str(wrong))
+            self._is_looking = False
+            self._try_again()
+        except TurnGone:
+            self._failure = Broken("the turn is no longer there")
+        except Exception as wrong:  # noqa: BLE001 - whatever it is, `run` raises it
+            self._failure = wrong
+        finally:
+            self._looking = None
+            self._wake()
 
     async def _read(self, state: TurnState | None) -> None:
         """The log to its end, after the row; then conclusions may be drawn from the two."""
@@ -272,6 +297,7 @@ class Viewer:
         except LogAway:
             self._needs_look = True
             raise
+        self._has_looked = True
         if state is not None:
             self._looked = Row(state.epoch, state.commit, state.is_final)
 

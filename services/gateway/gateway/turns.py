@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -68,11 +69,19 @@ async def accept_quietly(parts: Parts, wish: Wish) -> Response:
 
 
 async def accept_and_stream(parts: Parts, wish: Wish) -> Response:
-    """The turn's stream, from its first byte on: listened to before the turn exists, so nothing is looked up."""
-    viewer = await parts.streams.begin(wish.user_id, wish.turn_id)
+    """The turn's stream, from its first byte on: listened to before the bus is told, so nothing is looked up.
+
+    Subscribing takes a round trip to the broker and accepting several to Postgres: they go side by side.
+    """
+    beginning = asyncio.ensure_future(parts.streams.begin(wish.user_id, wish.turn_id))
     try:
         async with refusals():
             accepted = await accept_counted(parts, wish)
+    except BaseException:
+        parts.streams.end(await beginning)
+        raise
+    viewer = await beginning
+    try:
         await parts.after_commit(accepted.outbox, accepted.stop)
         if accepted.is_new:
             return _begun(parts, viewer, accepted)

@@ -33,8 +33,9 @@ class Attempt:
 
     id: UUID
     step: int
+    number: int
     narration: Narration
-    input_characters: int
+    input_characters: int = 0
     begun: float = 0.0
     first_token: float | None = None
 
@@ -63,6 +64,13 @@ class ModelCalls:
     def __init__(self, held: HeldTurn) -> None:
         self.open: Attempt | None = None
         self._held = held
+        self._first: Attempt | None = None
+
+    async def open_first(self, session: Session, model: Model) -> None:
+        """Opens the attempt of the first call in a transaction that is under way; safe to repeat in another."""
+        if self._first is None:
+            self.open = self._first = self._attempt(1)
+        await self._write(session, self._first, model)
 
     async def call(self, model: Model, messages: list[Message], offer: list[OurTool[Any]]) -> Narration:
         """Raises `ModelError` when trying again will not help, or has not."""
@@ -70,7 +78,8 @@ class ModelCalls:
         tries = 0
         while True:
             tries += 1
-            attempt = await self._open(model, request, tries)
+            attempt = await self._open(model, tries)
+            attempt.input_characters = _characters(request)
             try:
                 await self._held.interruptible(self._listen(model, request, attempt))
                 _MODEL_CALLS.labels(outcome="done").inc()
@@ -107,18 +116,24 @@ class ModelCalls:
         held.steps += 1
         held.open_calls |= {call.id: "asked" for call in calls}
 
-    async def _open(self, model: Model, request: Request, number: int) -> Attempt:
+    async def _open(self, model: Model, number: int) -> Attempt:
         """(o) The attempt's row comes before the call, so that no call is without one."""
-        held = self._held
-        narration = Narration(f"{held.epoch}.{held.steps}.{number}", follows_step=held.stored > 0)
-        attempt = Attempt(uuid7(), held.steps, narration, _characters(request))
-
-        async def open(session: Session) -> None:
-            await turns.open_attempt(session, held.claim, attempt.id, step=attempt.step, number=number, model=model.id)
-
-        await held.commit(open)
+        attempt, self._first = self._first, None
+        if attempt is None:
+            made = attempt = self._attempt(number)
+            await self._held.commit(lambda session: self._write(session, made, model))
         self.open = attempt
         return attempt
+
+    def _attempt(self, number: int) -> Attempt:
+        held = self._held
+        narration = Narration(f"{held.epoch}.{held.steps}.{number}", follows_step=held.stored > 0)
+        return Attempt(uuid7(), held.steps, number, narration)
+
+    async def _write(self, session: Session, attempt: Attempt, model: Model) -> None:
+        await turns.open_attempt(
+            session, self._held.claim, attempt.id, step=attempt.step, number=attempt.number, model=model.id
+        )
 
     async def _listen(self, model: Model, request: Request, attempt: Attempt) -> None:
         attempt.begun = time.monotonic()

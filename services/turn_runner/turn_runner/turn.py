@@ -17,7 +17,7 @@ from contracts.batches import BatchId
 from contracts.chunks import Chunk, FinishReason
 from contracts.json_values import clean_text
 from contracts.turns import TurnStatus
-from llm import Assistant, Message, ModelError, ToolCall, ToolResult, User
+from llm import Assistant, Message, Model, ModelError, ToolCall, ToolResult, User
 from store import Session, turns
 from store.repositories import transcripts
 from store.turns import AttemptResult, CallRow, Claim, Ending, TurnLost
@@ -126,8 +126,7 @@ class Turn:
     async def _answer(self) -> Ended:
         held = self._held
         await held.begin()
-        agent, past = await held.commit(self._load)
-        model = held.work.models.resolve(held.claim.model or agent.model)
+        agent, past, model = await held.commit(self._prepare)
         tools = offered(held.claim.channel)
         messages = context.opening(agent, tools, past)
         guard = Guard()
@@ -154,10 +153,14 @@ class Turn:
                 return _failed("empty_answer", "The model gave no answer. Try again, or ask in other words.")
             return _finished(narration, at_limit=is_last and bool(tools), in_circles=answer_now and not asked_again)
 
-    async def _load(self, session: Session) -> tuple[transcripts.AgentProfile, list[transcripts.PastMessage]]:
+    async def _prepare(self, session: Session) -> tuple[transcripts.AgentProfile, list[transcripts.PastMessage], Model]:
+        """What the model will see, and the attempt of its first call: one transaction, because somebody waits."""
         claim = self._held.claim
         agent = await transcripts.agent(session, claim.agent_id)
-        return agent, await transcripts.transcript(session, claim.thread_id, claim.message_id)
+        model = self._held.work.models.resolve(claim.model or agent.model)
+        past = await transcripts.transcript(session, claim.thread_id, claim.message_id)
+        await self._model_calls.open_first(session, model)
+        return agent, past, model
 
     async def _end(self, ended: Ended) -> None:
         """The end: close what is open, then one transaction that also holds the end batch."""

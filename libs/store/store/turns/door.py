@@ -71,6 +71,13 @@ class Stopped:
 
 _LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread for no key update")
 
+# Locks the row, and says that the thread was used; the first words name it until somebody finds a better title.
+_USE_THREAD = text("""
+    update threads set touched_at = clock_timestamp(), archived_at = null, title = coalesce(title, :title)
+    where id = :thread
+    returning agent_id
+""")
+
 _BY_KEY = text("""
     select id, thread_id, message_id, status, request_hash,
         accepted_at < clock_timestamp() - interval '24 hours' as has_expired
@@ -85,7 +92,8 @@ _UNFINISHED = text("""
     for no key update  -- so that no runner claims or commits between the look and what follows from it
 """)
 
-_INSERT_MESSAGES = text("""
+_INSERT = text("""
+    with made as (
     insert into messages (id, thread_id, ordinal, role, client_id, data)
     select m.id, :thread, n.next + m.place, m.role, m.client_id, cast(m.data as jsonb)
     from (select coalesce(max(ordinal), -1) + 1 as next from messages where thread_id = :thread) n,
@@ -93,20 +101,15 @@ _INSERT_MESSAGES = text("""
                  (cast(:answer as uuid), 1, 'assistant', null, '{}')) m(id, place, role, client_id, data)
     on conflict (thread_id, client_id) do nothing
     returning id
-""")
-
-_INSERT_TURN = text("""
+    ), asked as (
     insert into turns (id, user_id, thread_id, agent_id, message_id, question_id, channel, busy, idempotency_key,
         request_hash, traceparent, model)
-    values (:turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model)
+    select :turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model
+    where (select count(*) from made) = 2
     on conflict (user_id, idempotency_key) where idempotency_key is not null do nothing
     returning id
-""")
-
-# The first words name the thread until somebody finds a better title.
-_TOUCH = text("""
-    update threads set touched_at = clock_timestamp(), archived_at = null, title = coalesce(title, :title)
-    where id = :thread
+    )
+    select (select count(*) from made) as messages, (select count(*) from asked) as turns
 """)
 
 _ASK_TO_STOP = text("""
@@ -120,7 +123,8 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
 
     Raises `ThreadMissing`, `ThreadBusy`, `QueueFull`, `KeyReused` or `MessageExists`; nothing is stored then.
     """
-    thread = (await session.execute(_LOCK_THREAD, {"thread": wish.thread_id})).one_or_none()
+    use = {"thread": wish.thread_id, "title": _first_words(wish.parts)}
+    thread = (await session.execute(_USE_THREAD, use)).one_or_none()
     if thread is None:
         raise ThreadMissing
     if earlier := await _earlier(session, wish):
@@ -175,26 +179,16 @@ async def _make_way(session: Session, wish: Wish, limits: Limits) -> tuple[list[
 async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
     question_id, answer_id = uuid7(), uuid7()
     inserted = await session.execute(
-        _INSERT_MESSAGES,
+        _INSERT,
         {
             "thread": wish.thread_id,
             "question": question_id,
             "answer": answer_id,
             "client_id": wish.client_message_id,
             "data": orjson.dumps(wish.metadata).decode(),
-        },
-    )
-    if len(inserted.all()) < 2:
-        raise MessageExists
-    inserted = await session.execute(
-        _INSERT_TURN,
-        {
             "turn": wish.turn_id,
             "user": wish.user_id,
-            "thread": wish.thread_id,
             "agent": agent_id,
-            "answer": answer_id,
-            "question": question_id,
             "channel": wish.channel,
             "busy": wish.busy,
             "key": wish.idempotency_key,
@@ -203,14 +197,16 @@ async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
             "model": wish.model,
         },
     )
-    if not inserted.all():
+    made = inserted.one()
+    if made.messages < 2:
+        raise MessageExists
+    if made.turns < 1:
         raise KeyReused  # the same key came through another thread at the same moment
     rows = [
         {"message_id": question_id, "ordinal": n, "step": 0, "kind": part["type"], "data": part}
         for n, part in enumerate(wish.parts)
     ]
     await session.execute(insert(MessagePart), rows)
-    await session.execute(_TOUCH, {"thread": wish.thread_id, "title": _first_words(wish.parts)})
     return answer_id
 
 

@@ -46,7 +46,7 @@ class Streams:
         return self._hub.reset_all()
 
     async def begin(self, user_id: UUID, turn_id: UUID) -> Viewer:
-        """Listen to a turn before the transaction that accepts it commits: then nothing needs to be looked up.
+        """Listen to a turn before anybody is told of it: then nothing needs to be looked up.
 
         Whoever begins hands the viewer to `response`, or to `end`.
         """

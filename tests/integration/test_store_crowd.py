@@ -99,7 +99,7 @@ class Crowd:
         async with self.database.runner.system() as session:
             await sweep.close_dead(session, FEW)
         async with self.database.runner.system() as session:
-            await sweep.close_orphans(session, self.alive, [r.turn_id for r in self.held], FEW)
+            await sweep.close_orphans(session, self.alive, lambda: [r.turn_id for r in self.held], FEW)
         async with self.database.runner.system() as session:
             await sweep.stop_queued(session, FEW)
         async with self.database.runner.system() as session:
@@ -280,7 +280,7 @@ class TurnsAsToldBy(RuleBasedStateMachine):
 
     async def sweep_orphans_of(self, runner_id: UUID) -> None:
         async with self.database.runner.system() as session:
-            await sweep.close_orphans(session, runner_id, [], TWO)
+            await sweep.close_orphans(session, runner_id, lambda: [], TWO)
 
     # What always holds
 

@@ -38,7 +38,7 @@ async def close_dead(database: Database) -> Swept:
 
 async def close_orphans(database: Database, runner_id: UUID, *held: UUID) -> Swept:
     async with database.runner.system() as session:
-        return await sweep.close_orphans(session, runner_id, held, ROOMY)
+        return await sweep.close_orphans(session, runner_id, lambda: held, ROOMY)
 
 
 async def how(running: Running) -> tuple[str, str | None]:
@@ -213,3 +213,13 @@ async def test_a_runner_that_leaves_is_dead_at_once_and_the_long_dead_are_forgot
         await runners.bury(session)
     left = {row.id for row in await database.rows("select id from runners")}
     assert {leaving, dead, old} & left == {dead}
+
+
+async def test_a_turn_that_is_claimed_while_the_sweep_looks_is_no_orphan(person: Person, database: Database) -> None:
+    runner_id = await database.alive()
+    held = await person.running(runner_id=runner_id)
+    answers = iter([[], [held.turn_id]])  # the claim is noticed between the two looks
+    async with database.runner.system() as session:
+        swept = await sweep.close_orphans(session, runner_id, lambda: next(answers), ROOMY)
+    assert (swept.released, swept.failed, swept.stopped, swept.outbox) == (0, 0, 0, [])
+    assert await how(held) == ("running", None)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import orjson
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -20,7 +21,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 Session = AsyncConnection
 """A transaction with its user set (or the system's)."""
 
-_SET_USER = text("select set_config('retinue.user', :user, true)")
+
+class _UserConnection(asyncpg.Connection):  # pyright: ignore[reportMissingTypeArgument, reportUntypedBaseClass]
+    """Begins a transaction and sets its user in one round trip; the user ends with the transaction."""
+
+    user: UUID | None = None
+
+    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
+        if self.user is not None and query == "BEGIN;":  # the driver's own words, and only ever whole
+            query = f"BEGIN; SELECT set_config('retinue.user', '{self.user}', true)"
+        return await super().execute(query, *args, timeout=timeout)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 class StoreAway(Exception):
@@ -46,6 +56,7 @@ def make_engine(url: str, name: str, *, pool_size: int, pool_timeout: float, sta
         json_deserializer=orjson.loads,
         connect_args={
             "timeout": 5,
+            "connection_class": _UserConnection,
             "server_settings": {
                 "application_name": name,
                 "jit": "off",  # our statements are short; compiling them costs more than it saves
@@ -84,8 +95,12 @@ class Store:
     async def session(self, user_id: UUID) -> AsyncGenerator[Session]:
         """A transaction in which only this user's rows exist."""
         async with _transaction(self._engine) as session:
-            await session.execute(_SET_USER, {"user": str(user_id)})
-            yield session
+            connection: Any = (await session.get_raw_connection()).driver_connection
+            connection.user = UUID(str(user_id))  # nothing but a UUID gets into the statement
+            try:
+                yield session
+            finally:
+                connection.user = None
 
     @asynccontextmanager
     async def system(self) -> AsyncGenerator[Session]:

@@ -49,9 +49,8 @@ class Sweeper:
 
     async def sweep(self) -> None:
         limits, lease = self._work.limits, self._work.lease
-        held = self._slots.held()
         await self._pass(lambda s: sweep.close_dead(s, limits))
-        await self._pass(lambda s: sweep.close_orphans(s, lease.id, held, limits))
+        await self._pass(lambda s: sweep.close_orphans(s, lease.id, self._slots.held, limits))
         await self._pass(lambda s: sweep.stop_queued(s, limits))
         age = ASK_AGAIN_WHEN_EMPTY if await self._is_queue_empty() else ASK_AGAIN_ANYWAY
         await self._pass(lambda s: sweep.ask_again(s, age=age))

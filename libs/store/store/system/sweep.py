@@ -5,7 +5,7 @@ A turn whose runner died is failed here with an end batch ("interrupted"), so th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -49,11 +49,13 @@ _DEAD = text("""
     for no key update of t skip locked
 """)
 
+_RUNNING_HERE = text("select id from turns where status = 'running' and runner_id = :runner")
+
 _ORPHANS = text("""
     select t.id, t.user_id, t.thread_id, t.stop_requested_at is not null as stop_requested,
         t.commit_number = 0 and not exists (select from attempts a where a.turn_id = t.id) as is_untouched
     from turns t
-    where t.status = 'running' and t.runner_id = :runner and t.id <> all(:held)
+    where t.status = 'running' and t.runner_id = :runner and t.id = any(:suspects)
     order by t.started_at limit :batch
     for no key update of t skip locked
 """)
@@ -98,14 +100,22 @@ async def close_dead(session: Session, limits: Limits) -> Swept:
     return swept
 
 
-async def close_orphans(session: Session, runner_id: UUID, held: Collection[UUID], limits: Limits) -> Swept:
+async def close_orphans(
+    session: Session, runner_id: UUID, held: Callable[[], Collection[UUID]], limits: Limits
+) -> Swept:
     """Rows running under the caller's own id that it does not hold: a claim or commit whose reply was lost.
 
-    A turn in which nothing has happened yet goes back to the queue; any other is failed.
+    A turn in which nothing has happened yet goes back to the queue; any other is failed. `held` is asked after each
+    look at the rows, never before: a claim that commits in between would look like an orphan.
     """
     swept = Swept()
-    parameters = {"runner": runner_id, "held": list(held), "batch": BATCH}
-    for row in _by_user((await session.execute(_ORPHANS, parameters)).all()):
+    running = [row.id for row in await session.execute(_RUNNING_HERE, {"runner": runner_id})]
+    suspects = [id for id in running if id not in held()]
+    if not suspects:
+        return swept
+    parameters = {"runner": runner_id, "suspects": suspects, "batch": BATCH}
+    rows = (await session.execute(_ORPHANS, parameters)).all()
+    for row in _by_user([row for row in rows if row.id not in held()]):
         if row.is_untouched and not row.stop_requested:
             await session.execute(_RELEASE, {"turn": row.id, "runner": runner_id})
             swept.outbox.append(of_event(TurnRequested(user_id=row.user_id, turn_id=row.id)))

@@ -6,6 +6,7 @@ outbox. Only then is anything answered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -14,14 +15,14 @@ import orjson
 from sqlalchemy import insert, text
 
 from contracts.ids import uuid7
-from contracts.turns import TurnStatus
+from contracts.turns import ACTIVE, TurnRequested, TurnStatus
 from store import outbox
 from store.models import MessagePart
 from store.outbox import OutboxMessage
 from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing
-from store.turns.promotion import Limits, promote
+from store.turns.promotion import Limits, fill, promote, room
 
 Busy = Literal["replace", "queue", "reject"]
 
@@ -69,6 +70,8 @@ class Stopped:
     outbox: list[OutboxMessage] = field(default_factory=list[OutboxMessage])
 
 
+_UNFINISHED_STATES = frozenset({TurnStatus.WAITING, *ACTIVE})
+
 _LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread for no key update")
 
 # Locks the row, and says that the thread was used; the first words name it until somebody finds a better title.
@@ -78,10 +81,16 @@ _USE_THREAD = text("""
     returning agent_id
 """)
 
-_BY_KEY = text("""
-    select id, thread_id, message_id, status, request_hash,
+# What is unfinished in the thread, and the turn that the key names, if there is one, wherever it is.
+_STANDING = text("""
+    select id, thread_id, message_id, status, busy, request_hash,
+        coalesce(idempotency_key = :key, false) as is_named,
         accepted_at < clock_timestamp() - interval '24 hours' as has_expired
-    from turns where user_id = :user and idempotency_key = :key
+    from turns
+    where (thread_id = :thread and status in ('waiting', 'queued', 'running'))
+        or (user_id = :user and idempotency_key = :key)
+    order by accepted_at, id
+    for no key update  -- so that no runner claims or commits between the look and what follows from it
 """)
 
 _EXPIRE_KEY = text("update turns set idempotency_key = null where id = :turn")
@@ -103,8 +112,9 @@ _INSERT = text("""
     returning id
     ), asked as (
     insert into turns (id, user_id, thread_id, agent_id, message_id, question_id, channel, busy, idempotency_key,
-        request_hash, traceparent, model)
-    select :turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model
+        request_hash, traceparent, model, status, queued_at)
+    select :turn, :user, :thread, :agent, :answer, :question, :channel, :busy, :key, :hash, :traceparent, :model,
+        :status, case when :status = 'queued' then clock_timestamp() end
     where (select count(*) from made) = 2
     on conflict (user_id, idempotency_key) where idempotency_key is not null do nothing
     returning id
@@ -127,22 +137,31 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
     thread = (await session.execute(_USE_THREAD, use)).one_or_none()
     if thread is None:
         raise ThreadMissing
-    if earlier := await _earlier(session, wish):
+    looked = {"thread": wish.thread_id, "user": wish.user_id, "key": wish.idempotency_key}
+    standing = (await session.execute(_STANDING, looked)).all()
+    if earlier := await _earlier(session, wish, standing):
         return earlier
-    messages, stopping = await _make_way(session, wish, limits)
-    answer_id = await _insert(session, wish, thread.agent_id)
-    queued = await promote(session, wish.user_id, wish.thread_id, limits)
+    unfinished = [row for row in standing if row.thread_id == wish.thread_id and row.status in _UNFINISHED_STATES]
+    messages, stopping = await _make_way(session, wish, unfinished, limits)
+    left = await room(session, wish.user_id, wish.thread_id, limits)
+    queued: dict[UUID, OutboxMessage] = {}
+    if left.free > 0 and not left.here and not any(row.status in ACTIVE for row in unfinished):
+        request = TurnRequested(user_id=wish.user_id, turn_id=wish.turn_id)
+        queued[wish.turn_id] = outbox.of_event(request, wish.traceparent)
+        left.free -= 1
+    else:
+        left.here += 1
+    status = TurnStatus.QUEUED if queued else TurnStatus.WAITING
+    answer_id = await _insert(session, wish, thread.agent_id, status)
+    queued |= await fill(session, wish.user_id, wish.thread_id, left)
     messages += queued.values()
     await outbox.write(session, messages)
     status = TurnStatus.QUEUED if wish.turn_id in queued else TurnStatus.WAITING
     return Accepted(wish.turn_id, wish.thread_id, answer_id, status, True, stopping, messages)
 
 
-async def _earlier(session: Session, wish: Wish) -> Accepted | None:
-    if wish.idempotency_key is None:
-        return None
-    named = {"user": wish.user_id, "key": wish.idempotency_key}
-    row = (await session.execute(_BY_KEY, named)).one_or_none()
+async def _earlier(session: Session, wish: Wish, standing: Sequence[Any]) -> Accepted | None:
+    row = next((row for row in standing if row.is_named), None)
     if row is None:
         return None
     if row.has_expired:
@@ -153,9 +172,10 @@ async def _earlier(session: Session, wish: Wish) -> Accepted | None:
     return Accepted(row.id, row.thread_id, row.message_id, TurnStatus(row.status), False)
 
 
-async def _make_way(session: Session, wish: Wish, limits: Limits) -> tuple[list[OutboxMessage], UUID | None]:
+async def _make_way(
+    session: Session, wish: Wish, unfinished: Sequence[Any], limits: Limits
+) -> tuple[list[OutboxMessage], UUID | None]:
     """Applies the busy policy to what is unfinished; returns outbox messages and the running turn asked to stop."""
-    unfinished = (await session.execute(_UNFINISHED, {"thread": wish.thread_id})).all()
     if not unfinished:
         return [], None
     if wish.busy == "reject":
@@ -176,7 +196,7 @@ async def _make_way(session: Session, wish: Wish, limits: Limits) -> tuple[list[
     return messages, stopping
 
 
-async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
+async def _insert(session: Session, wish: Wish, agent_id: UUID, status: TurnStatus) -> UUID:
     question_id, answer_id = uuid7(), uuid7()
     inserted = await session.execute(
         _INSERT,
@@ -195,6 +215,7 @@ async def _insert(session: Session, wish: Wish, agent_id: UUID) -> UUID:
             "hash": wish.request_hash,
             "traceparent": wish.traceparent,
             "model": wish.model,
+            "status": status.value,
         },
     )
     made = inserted.one()

@@ -69,21 +69,40 @@ _QUEUE_OTHERS = text("""
 """)
 
 
+@dataclass(slots=True)
+class Room:
+    """What may be queued now."""
+
+    free: int
+    here: int
+    """Turns that wait in the thread that was asked about."""
+    elsewhere: int
+
+
+async def room(session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits) -> Room:
+    """Locks the user's promotion until the transaction ends, and counts."""
+    await session.execute(_LOCK_USER, {"user": str(user_id)})
+    parameters = {"user": user_id, "thread": thread_id, "per_user": limits.per_user, "total": limits.total}
+    mine, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
+    return Room(min(mine, deployment), here, elsewhere)
+
+
 async def promote(session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits) -> dict[UUID, OutboxMessage]:
     """Queues what may run now: first this thread's oldest, whose row the caller has locked, then the user's others.
 
     Returns each turn that became `queued` with its wake-up, which the caller writes to the outbox.
     """
-    await session.execute(_LOCK_USER, {"user": str(user_id)})
-    parameters = {"user": user_id, "thread": thread_id, "per_user": limits.per_user, "total": limits.total}
-    mine, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
-    room = min(mine, deployment)
+    return await fill(session, user_id, thread_id, await room(session, user_id, thread_id, limits))
+
+
+async def fill(session: Session, user_id: UUID, thread_id: UUID | None, left: Room) -> dict[UUID, OutboxMessage]:
+    """Queues what fits into the room that is left; see `promote`."""
     queued: dict[UUID, OutboxMessage] = {}
-    if here and room > 0:
+    if left.here and left.free > 0:
         for row in await session.execute(_QUEUE_OWN, {"thread": thread_id}):
             queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
-    room -= len(queued)
-    if elsewhere and room > 0:
-        for row in await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": room}):
+    free = left.free - len(queued)
+    if left.elsewhere and free > 0:
+        for row in await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": free}):
             queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
     return queued

@@ -1,7 +1,27 @@
 """While Postgres is away the gateway says so, at once and in its usual shape; when it is back, so is everything."""
 
-from tests.kit.gateway import PASSWORD, person_at
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kit.gateway import PASSWORD, Gateway, gateway_on, person_at
+from tests.kit.stack import Servers, data_folder, start_servers
 from tests.kit.waiting import eventually
+
+
+@pytest.fixture
+def servers() -> Iterator[Servers]:
+    """Servers of our own: whoever shares a Postgres that restarts is left with broken connections."""
+    with data_folder() as data_dir:
+        running = start_servers(data_dir)
+        yield running
+        running.stop()
+
+
+@pytest.fixture
+def gateway(servers: Servers) -> Iterator[Gateway]:
+    with gateway_on(servers) as running:
+        yield running
 
 
 def test_routes_answer_503_and_recover(servers, gateway):

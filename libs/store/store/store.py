@@ -13,8 +13,8 @@ from uuid import UUID
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import orjson
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -47,7 +47,7 @@ def _dumps(value: Any) -> str:
 
 
 def make_engine(url: str, name: str, *, pool_size: int, pool_timeout: float, statement_timeout_ms: int) -> AsyncEngine:
-    return create_async_engine(
+    engine = create_async_engine(
         driver_url(url),
         pool_size=pool_size,
         max_overflow=0,
@@ -65,6 +65,17 @@ def make_engine(url: str, name: str, *, pool_size: int, pool_timeout: float, sta
             },
         },
     )
+    event.listen(engine.sync_engine, "checkout", _leave_out_the_closed)
+    return engine
+
+
+def _leave_out_the_closed(connection: Any, _record: Any, _proxy: Any) -> None:
+    """Connections that broke in the pool (Postgres restarted, say) are replaced before anybody asks through them.
+
+    The driver knows without a round trip that the other side has hung up.
+    """
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError("the connection broke while it was idle")
 
 
 class Store:
@@ -127,13 +138,18 @@ async def _transaction(engine: AsyncEngine) -> AsyncGenerator[Session]:
     except PoolTimeout as busy:
         raise StoreAway("every database connection is busy") from busy
     except (OperationalError, InterfaceError) as lost:
-        raise StoreAway("the database does not answer") from lost
+        raise _away(lost.orig) from lost
     except DBAPIError as error:
         if error.connection_invalidated or _is_going_away(error):
-            raise StoreAway("the database does not answer") from error
+            raise _away(error.orig) from error
         raise
     except OSError as refused:
-        raise StoreAway("the database does not answer") from refused
+        raise _away(refused) from refused
+
+
+def _away(cause: BaseException | None) -> StoreAway:
+    """With the driver's own words, which name no statement and no value of it."""
+    return StoreAway(f"the database does not answer ({cause})")
 
 
 def _is_going_away(error: DBAPIError) -> bool:

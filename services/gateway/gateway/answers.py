@@ -72,6 +72,8 @@ def refused_by(wrong: Exception) -> Refused | None:
 def answer(wrong: Exception, request_id: str) -> Response:
     """The response for an exception; what is not a refusal is logged under the id that the answer carries."""
     refused = refused_by(wrong)
+    if isinstance(wrong, StoreAway):
+        log.warning("the database was away for a request", request_id=request_id, reason=str(wrong))
     if refused is None:
         log.error("a request failed", request_id=request_id, exc_info=wrong)
         message = "Something went wrong here. The log has more under this id."

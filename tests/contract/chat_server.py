@@ -4,7 +4,9 @@ import asyncio
 import json
 from types import TracebackType
 
-from contracts.chunks import DONE, KEEP_ALIVE, STREAM_HEADERS, Chunk, sse_event
+from contracts.batches import BatchId
+from contracts.chunks import KEEP_ALIVE, STREAM_HEADERS, Chunk
+from contracts.frames import DONE, event
 
 
 class ChatServer:
@@ -36,9 +38,9 @@ class ChatServer:
     async def say(self, *chunks: Chunk, end: bool = False) -> None:
         self._events.append(KEEP_ALIVE)
         for number, chunk in enumerate(chunks):
-            self._events.append(sse_event(json.dumps(chunk, ensure_ascii=False).encode(), f"1.{number}"))
+            self._events.append(event(json.dumps(chunk, ensure_ascii=False).encode(), BatchId(1, number)))
         if end:
-            self._events.append(DONE)
+            self._events.append(event(DONE))
         self._ended = end
         async with self._changed:
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The chunks of a turn: cheap makers of plain dicts, and their bytes on the wire.
+"""The chunks of a turn: cheap makers of plain dicts, and what stands around them on the wire.
 
 A chunk is one JSON object of the AI SDK UI message stream, protocol v1. The makers keep our habits, so that callers
 cannot forget them: a text or reasoning part's id is also in `providerMetadata.retinue.part` (which clients keep, so
@@ -22,15 +22,7 @@ STREAM_HEADERS: Final = {
     "x-vercel-ai-ui-message-stream": "v1",
     "x-accel-buffering": "no",
 }
-DONE: Final = b"data: [DONE]\n\n"
 KEEP_ALIVE: Final = b": keep-alive\n\n"
-
-
-def sse_event(chunk_json: bytes, id: str | None = None) -> bytes:
-    """One chunk, already JSON without line breaks, as a server-sent event; `id` is `<epoch>.<number>`."""
-    if id is None:
-        return b"data: " + chunk_json + b"\n\n"
-    return b"id: " + id.encode() + b"\ndata: " + chunk_json + b"\n\n"
 
 
 # The message and its steps

@@ -17,6 +17,7 @@ Chunk = Mapping[str, Any]
 
 
 def event(data: bytes, id: BatchId | None = None) -> bytes:
+    """One chunk (JSON without line breaks, or `DONE`) as a server-sent event."""
     if id is None:
         return b"data: %b\n\n" % data
     return b"id: %d.%d\ndata: %b\n\n" % (id.epoch, id.number, data)

@@ -88,8 +88,3 @@ def test_calls_that_we_run_say_so_on_every_chunk():
     ]
     assert all(chunk["providerExecuted"] is True for chunk in ours)
     assert "providerExecuted" not in chunks.tool_input_available("c", "t", {}, ours=False)
-
-
-def test_an_event_carries_its_id_before_its_data():
-    assert chunks.sse_event(b'{"type":"start-step"}') == b'data: {"type":"start-step"}\n\n'
-    assert chunks.sse_event(b"{}", "3.12") == b"id: 3.12\ndata: {}\n\n"

@@ -11,7 +11,7 @@ import orjson
 from contracts import chunks
 from contracts.batches import BatchId
 from contracts.encoder import encode
-from contracts.frames import frame
+from contracts.frames import event, frame
 from store.turns import TurnState, is_tool
 from store.turns.endings import call_result, closing_chunks, start_chunk
 
@@ -51,8 +51,8 @@ def superseded(epoch: int, cut: int, bodies: Iterable[bytes]) -> bytes:
 
 def read_chunks(body: bytes) -> Iterator[Chunk]:
     """The chunks of a batch's bytes, `[DONE]` left out."""
-    for event in body.split(b"\n\n"):
-        for line in event.split(b"\n"):
+    for said in body.split(b"\n\n"):
+        for line in said.split(b"\n"):
             if line.startswith(b"data: {"):
                 yield orjson.loads(line[6:])
 
@@ -76,7 +76,7 @@ def closed(state: TurnState, parts: Sequence[Part], *, begins: bool, repeats: bo
 def waits(turn_id: UUID, position: int | None) -> bytes:
     """Before the first batch only, and without an id: this turn has not begun."""
     about = {"status": "waiting", "position": position, "turn": str(turn_id)}
-    return chunks.sse_event(orjson.dumps(chunks.data("retinue-status", about, transient=True)))
+    return event(orjson.dumps(chunks.data("retinue-status", about, transient=True)))
 
 
 def end_of(state: TurnState) -> BatchId:

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, AliasChoices, Field, PrivateAttr, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -30,6 +30,17 @@ Source = Literal["default", "environment", "saved"]
 PREFIX = "RETINUE_"
 SAMPLES = ("change", "sample", "example", "secret", "password", "dummy", "default", "admin", "test", "xxxx", "0000")
 MASK = "********"
+
+
+def _is_an_address(url: str) -> str:
+    parts = urlsplit(url)
+    if not (parts.scheme in ("http", "https") and parts.hostname):
+        raise ValueError("must be an address such as https://retinue.example.org")
+    return url
+
+
+PublicUrl = Annotated[str, AfterValidator(_is_an_address)]
+"""The address under which people reach a deployment: what the supervisor and every service mean by it."""
 
 
 def setting(
@@ -86,15 +97,9 @@ class ServiceSettings(BaseSettings):
     instance: str = setting("", "name of this process in logs, metrics and `retinue ps`")
     data_dir: Path | None = setting(None, "folder that holds everything worth a backup")
     host: str = setting("127.0.0.1", "address that the public door listens on; other than loopback means production")
-    public_url: str | None = setting(None, "address under which people reach this deployment; set means production")
-
-    @field_validator("public_url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "")
-        if url is not None and not (parts.scheme in ("http", "https") and parts.hostname):
-            raise ValueError("must be an address such as https://retinue.example.org")
-        return url
+    public_url: PublicUrl | None = setting(
+        None, "address under which people reach this deployment; set means production"
+    )
 
     database_url: SecretStr = setting(
         SecretStr(""), "Postgres login under row-level security", env=("DATABASE_URL",), guarded=True

@@ -1,12 +1,11 @@
 """The supervisor's settings; all are the deployment's, read from the environment."""
 
-import ipaddress
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chassis.settings import PublicUrl, is_loopback
 from cli.up.refusal import Refused
 
 
@@ -20,7 +19,9 @@ class UpSettings(BaseSettings):
         None, ge=0, le=65535, description="Public port; a taken one is refused. Unset: 8700 or the next free one."
     )
     host: str = Field("127.0.0.1", description="Address of the public port; not loopback means production mode.")
-    public_url: str | None = Field(None, description="Address under which people reach it; means production mode.")
+    public_url: PublicUrl | None = Field(
+        None, description="Address under which people reach it; means production mode."
+    )
     web_dist: Path | None = Field(None, description="Folder of the built web page; services/web/dist of the clone.")
     gateways: int = Field(1, ge=1, le=64, description="Gateway processes.")
     turn_runners: int = Field(2, ge=1, le=64, description="Turn-runner processes.")
@@ -33,14 +34,6 @@ class UpSettings(BaseSettings):
     postgres_connections: int = Field(200, ge=20, description="Connections that Postgres accepts.")
     valkey_memory_mb: int = Field(256, ge=16, description="Memory in MiB that Valkey may use.")
 
-    @field_validator("public_url")
-    @classmethod
-    def _is_an_address(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "")
-        if url is not None and not (parts.scheme in ("http", "https") and parts.hostname):
-            raise ValueError("must be an address such as https://retinue.example.org")
-        return url
-
     @property
     def min_free_bytes(self) -> int:
         return self.min_free_mb << 20
@@ -49,13 +42,6 @@ class UpSettings(BaseSettings):
     def production(self) -> bool:
         """Whether people other than this machine's may come: then the first account needs a set-up code."""
         return self.public_url is not None or not is_loopback(self.host)
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def load_settings(**overrides: object) -> UpSettings:

@@ -3,6 +3,7 @@
 Kept apart from the reducer because of one trick: what streams is kept in pieces, and joined or parsed on a look.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from contracts.partial_json import ABSENT, parse_partial
 Json = Any
 
 
-class Part:
+class Part(ABC):
     """A part, with the tick of its last change. `data` is the finished dict, or what of it is not streaming."""
 
     __slots__ = ("changed", "data", "kind")
@@ -21,8 +22,9 @@ class Part:
         self.kind: str = data["type"]
         self.changed = 0
 
+    @abstractmethod
     def snapshot(self) -> dict[str, Json]:
-        raise NotImplementedError
+        """The part as clients have it by now."""
 
 
 class Plain(Part):

@@ -18,7 +18,7 @@ from tests.kit.gateway import person_at
 SERVICES = ("gateway", "turn_runner")
 SERVERS_OWN = {"alembic_version"}
 # Machinery, read across users by design and by no user: no policy, and granted to the system logins.
-WITHOUT_OWNER = {"outbox", "inbox", "runners"} | SERVERS_OWN
+WITHOUT_OWNER = {"outbox", "inbox", "runners", "blobs"} | SERVERS_OWN
 
 # All that a login which passes the policies may do. A grant beyond this list needs a reason and a line here.
 SYSTEM_GRANTS = {
@@ -40,6 +40,8 @@ SYSTEM_GRANTS = {
         "attempts": {"SELECT", "UPDATE"},
         "ledger": {"SELECT", "INSERT"},
         "outbox": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+        "blobs": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+        "blob_references": {"SELECT"},
     },
 }
 

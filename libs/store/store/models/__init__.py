@@ -3,6 +3,7 @@
 from store.models.accounts import ApiToken, Invite, Session, User
 from store.models.agents import Agent
 from store.models.base import Model
+from store.models.blobs import Blob, BlobReference
 from store.models.outbox import InboxRow, OutboxRow
 from store.models.threads import Message, MessagePart, Thread
 from store.models.turns import Attempt, LedgerEntry, Runner, ToolCall, Turn
@@ -11,6 +12,8 @@ __all__ = [
     "Agent",
     "ApiToken",
     "Attempt",
+    "Blob",
+    "BlobReference",
     "InboxRow",
     "Invite",
     "LedgerEntry",

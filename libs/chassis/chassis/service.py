@@ -19,7 +19,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import uvloop
 
-from chassis import health, http, logs, metrics, tracing
+from chassis import faults, health, http, logs, metrics, tracing
 from chassis.errors import Misconfigured, Unreachable
 from chassis.settings import ServiceSettings
 
@@ -209,6 +209,7 @@ def run(settings_class: type[S], compose: Compose[S]) -> NoReturn:
     logs.setup(instance=settings.process, level=settings.log_level, fmt=settings.log_format)
     tracing.setup(settings.service, settings.process)
     metrics.announce(settings.service)
+    faults.use(None if settings.production else settings.faults)
 
     async def life() -> int:
         return await Service(settings).live(compose)

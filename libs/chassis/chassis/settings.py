@@ -131,6 +131,8 @@ class ServiceSettings(BaseSettings):
     )
     outbox_keep: float = setting(3600.0, "how long sent rows are kept for the curious", unit="s", ge=0)
 
+    faults: Path | None = setting(None, "for crash tests: folder of armed kill points; ignored in production")
+
     def __init__(self, **saved: Any) -> None:
         """Values given here are the saved ones: they win over the environment."""
         super().__init__(**saved)

@@ -5,6 +5,7 @@ What was refused, or was only a repeated request, does not count; neither do con
 
 from __future__ import annotations
 
+from chassis import faults
 from gateway.parts import Parts
 from gateway.throttle import Rule
 from store.turns import Accepted, Wish, accept
@@ -29,4 +30,6 @@ async def accept_counted(parts: Parts, wish: Wish) -> Accepted:
 
 async def _accepted(parts: Parts, wish: Wish) -> Accepted:
     async with parts.store.session(wish.user_id) as session:
-        return await accept(session, wish, parts.settings.limits)
+        accepted = await accept(session, wish, parts.settings.limits)
+    faults.reached("accepted")
+    return accepted

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from chassis import logs, metrics
+from chassis import faults, logs, metrics
 from contracts.json_values import fault_of
 from turn_runner.narration import AskedCall
 from turn_runner.tools import TOOLS, Tool, ToolFailed
@@ -71,6 +71,7 @@ async def run(prepared: Prepared, *, most_bytes: int) -> Result:
     try:
         async with asyncio.timeout(tool.timeout):
             output = await tool.run(prepared.input)
+        faults.reached("during_tool")
         result = _bounded(output, most_bytes)
     except ToolFailed as failed:
         _CALLS.labels(tool=tool.name, outcome="failed").inc()

@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from bus.broker import subscription
-from chassis import logs, tracing
+from chassis import faults, logs, tracing
 from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
 from contracts.turns import TurnRequested
 from store import StoreAway, turns
@@ -34,6 +34,7 @@ def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> 
         redelivered = (message.raw_message.metadata.num_delivered or 1) > 1
         with tracing.consumer_span(TURN_REQUESTED, message.headers, redelivered=redelivered):
             claim = await _claim(request, message, workshop, slots)
+            faults.reached("claimed")
             await message.ack()  # whether or not the claim took: the message was a wake-up
             if claim is not None:
                 slots.take(claim)

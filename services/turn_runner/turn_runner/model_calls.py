@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from chassis import metrics
+from chassis import faults, metrics
 from contracts.ids import uuid7
 from llm import Assistant, Message, Model, ModelError, Request, Tool
 from store import Session, turns
@@ -99,6 +99,7 @@ class ModelCalls:
         outcome = narration.finish.reason if narration.finish else "other"
         result = attempt.result("done", outcome)
         commit = await held.log.settle()
+        faults.reached("before_commit")
         parts = held.new_parts()
         calls = call_rows(narration, attempt.step)
         if not narration.has_begun:  # nothing was said, so there is no batch to name
@@ -143,9 +144,11 @@ class ModelCalls:
                 told = narration.tell(events)
                 if told:
                     if attempt.first_token is None:
+                        faults.reached("before_first_chunk")
                         attempt.first_token = time.monotonic()
                         _FIRST_TOKEN.observe(attempt.first_token - attempt.begun)
                     await log.write(told)
+                    faults.reached("mid_text")
 
     def _pause(self, wrong: ModelError, tries: int) -> float | None:
         """Seconds until the call is made again, or None if it is not."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from chassis import faults
 from store import Session, turns
 from store.turns import TurnLost
 from store.turns.endings import call_result
@@ -53,6 +54,7 @@ class ToolUse:
         await held.work.lease.good()  # one more look at the clock: a runner that slept starts nothing
         if held.is_lost:
             raise TurnLost
+        faults.reached("before_tool")
         return await held.interruptible(execution.run(prepared, most_bytes=held.work.settings.tool_output_bytes))
 
     async def _finish(self, call: AskedCall, result: Result) -> None:
@@ -60,6 +62,7 @@ class ToolUse:
         held = self._held
         await held.log.write([call_result(call.id, result.output, result.error_text)])
         commit = await held.log.settle()
+        faults.reached("after_tool")
 
         async def finish(session: Session) -> None:
             await turns.finish_call(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from chassis import logs, metrics
+from chassis import faults, logs, metrics
 from contracts import chunks
 from contracts.batches import BatchId
 from contracts.chunks import Chunk, FinishReason
@@ -168,6 +168,7 @@ class Turn:
         attempt, self._model_calls.open = self._model_calls.open, None
         new_calls = await self._close_parts(attempt)
         commit = await held.log.settle()
+        faults.reached("before_commit")
         closed = [(id, interrupted_result(state)) for id, state in held.open_calls.items()]
         closed += [(call.id, interrupted_result("asked")) for call in new_calls]
         ending = Ending(
@@ -185,6 +186,7 @@ class Turn:
         )
         self._is_ending = True
         messages = await held.commit(lambda session: turns.end(session, held.claim, ending))
+        faults.reached("before_end_batch")
         held.work.relay.after_commit(messages)
         _ENDED.labels(status=ended.status.value, ended_by=ended.ended_by).inc()
         log.info("turn ended", turn_id=str(self.turn_id), status=ended.status.value, ended_by=ended.ended_by)

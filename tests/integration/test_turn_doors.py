@@ -91,6 +91,10 @@ def test_the_clients_id_and_metadata_are_kept(person: Person, thread: str) -> No
         ({"message": "x", "busy": "whatever"}, 422, "invalid"),
         ({"message": message("x", "i" * 201)}, 422, "invalid"),
         ({"message": "x\u0000y"}, 422, "invalid"),
+        ({"message": "x", "trigger": "regenerate-message"}, 422, "not_yet"),
+        ({"trigger": "regenerate-message", "messageId": "m"}, 422, "not_yet"),
+        ({"message": message("x", "m"), "messageId": "m"}, 422, "not_yet"),
+        ({"message": "x", "trigger": "resubmit"}, 422, "invalid"),
         (["x"], 422, "invalid"),
     ],
 )
@@ -100,6 +104,20 @@ def test_bad_messages_are_refused_in_words(person: Person, thread: str, body: An
     assert answer.json()["error"] == error
     assert answer.json()["message"]
     assert turns_of(person, thread) == []
+
+
+@pytest.mark.parametrize("field", ["model", "messages", "id", "edit", "Busy"])
+def test_a_field_that_is_none_is_named(person: Person, thread: str, field: str) -> None:
+    answer = send(person, thread, {"message": "x", field: "anything"})
+    assert (answer.status_code, answer.json()["error"]) == (422, "invalid")
+    assert [each["field"] for each in answer.json()["fields"]] == [field]
+    assert field in answer.json()["message"]
+    assert turns_of(person, thread) == []
+
+
+def test_a_new_message_may_say_that_it_is_one(person: Person, thread: str) -> None:
+    body = {"message": message("x", "m"), "trigger": "submit-message", "messageId": None}
+    assert send(person, thread, body).status_code == 202
 
 
 def test_a_file_is_not_yet_taken(person: Person, thread: str) -> None:

@@ -25,6 +25,16 @@ def not_yet(what: str) -> Refused:
     return Refused(422, "not_yet", f"{what} is not supported yet.")
 
 
+def only_new(trigger: str, message_id: str | None, role: str = "user") -> None:
+    """The AI SDK's words for what a client wants: so far a new message only. Raises `Refused`."""
+    if trigger == "regenerate-message":
+        raise not_yet("Regenerating an answer")
+    if trigger != "submit-message":
+        raise invalid(f"trigger: {trigger[:40]!r} is not known.", field="trigger")
+    if message_id is not None:
+        raise not_yet("Continuing an answer" if role == "assistant" else "Editing a message")
+
+
 def make_wish(
     user_id: UUID, thread_id: UUID, message: UIMessage, busy: Busy, headers: Headers, *, limit: int, channel: str
 ) -> Wish:

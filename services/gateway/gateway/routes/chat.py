@@ -21,7 +21,7 @@ from gateway.answers import invalid
 from gateway.http import Routes
 from gateway.parts import CallerOf, Parts, PartsOf
 from gateway.turns import STREAM, TurnOut, accept_and_stream, stop_turn, watch
-from gateway.wishes import LONGEST_ID, make_wish, not_yet
+from gateway.wishes import LONGEST_ID, make_wish, only_new
 from store.repositories import chats
 from store.turns import current
 
@@ -52,13 +52,9 @@ class StopBody(BaseModel):
 )
 async def send_chat_message(body: ChatBody, request: Request, caller: CallerOf, parts: PartsOf) -> Response:
     """Sends the last message of a chat and streams its answer; the chat is made on first use."""
-    if body.trigger == "regenerate-message":
-        raise not_yet("Regenerating an answer")
-    if body.trigger != "submit-message":
-        raise invalid(f"trigger: {body.trigger[:40]!r} is not known.", field="trigger")
+    only_new(body.trigger, None)  # before the message: who regenerates may send none
     message = _last_message(body)
-    if body.messageId is not None:
-        raise not_yet("Continuing an answer" if message.role == "assistant" else "Editing a message")
+    only_new(body.trigger, body.messageId, message.role)
     thread_id = await _thread(parts, caller.user_id, body.id)
     wish = make_wish(
         caller.user_id,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from gateway.turns import (
     wants_no_stream,
     watch,
 )
-from gateway.wishes import make_wish
+from gateway.wishes import make_wish, only_new
 from store.repositories import threads
 from store.turns import current, state
 
@@ -36,11 +36,15 @@ After = Annotated[str | None, Query(max_length=40, description="Id of the last e
 
 
 class TurnWish(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     message: UIMessage | str | None = Field(None, description="A `UIMessage` of role user, or its text.")
     text: str | None = Field(None, description="Instead of `message`.")
     busy: Literal["replace", "queue", "reject"] = Field(
         "replace", description="What happens if the thread is being answered: stop that, wait behind it, or 409."
     )
+    trigger: str = Field("submit-message", description="As the AI SDK says it; regenerating is not supported yet.")
+    messageId: str | None = Field(None, description="Set by clients that edit or continue: not supported yet.")
 
 
 @routes.post(
@@ -56,6 +60,7 @@ async def send_message(thread_id: UUID, wish: TurnWish, request: Request, caller
 
     The same `Idempotency-Key`, or the same message id without one, gives the same turn again.
     """
+    only_new(wish.trigger, wish.messageId)
     asked = make_wish(
         caller.user_id,
         thread_id,

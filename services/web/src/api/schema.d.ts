@@ -857,6 +857,17 @@ export interface components {
              * @enum {string}
              */
             busy: "replace" | "queue" | "reject";
+            /**
+             * Trigger
+             * @description As the AI SDK says it; regenerating is not supported yet.
+             * @default submit-message
+             */
+            trigger: string;
+            /**
+             * Messageid
+             * @description Set by clients that edit or continue: not supported yet.
+             */
+            messageId?: string | null;
         };
         /**
          * UIMessage

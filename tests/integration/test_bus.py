@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
@@ -69,6 +70,16 @@ async def test_a_service_may_check_the_streams(servers: Servers, service: str) -
     client = await connect(servers.nats_url(service), "test-bus-check")
     await check_streams(client)
     await client.close()
+
+
+async def test_a_clean_stop_is_not_a_bus_that_is_away(servers: Servers, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        client = await connect(servers.nats_url("turn_runner"), "test-bus-closed")
+        await client.close()
+        broker = make_broker(servers.nats_url("turn_runner"), "test-bus-stopped")
+        await broker.start()
+        await broker.stop()
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("bus")] == []
 
 
 # Publishing

@@ -21,8 +21,15 @@ the request, and nobody pulls until the wait is over: this is how long the first
 
 
 def make_broker(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> NatsBroker:
-    options: dict[str, Any] = client_options(url, name, on_disconnect=on_disconnect, on_reconnect=on_reconnect)
-    return NatsBroker(**options, ack_policy=AckPolicy.MANUAL, logger=None)
+    def is_closed() -> bool:
+        state = broker.config.broker_config.connection_state
+        return bool(state) and state.connection.is_closed
+
+    options: dict[str, Any] = client_options(
+        url, name, on_disconnect=on_disconnect, on_reconnect=on_reconnect, is_closed=is_closed
+    )
+    broker = NatsBroker(**options, ack_policy=AckPolicy.MANUAL, logger=None)
+    return broker
 
 
 def consumer(name: str) -> ConsumerSpec:

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-import nats
 import nats.errors
 from nats.aio.client import Client
 
@@ -43,11 +42,18 @@ def inbox_prefix(url: str) -> str:
 
 
 def client_options(
-    url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet
+    url: str,
+    name: str,
+    *,
+    on_disconnect: Callback = quiet,
+    on_reconnect: Callback = quiet,
+    is_closed: Callable[[], bool] = lambda: False,
 ) -> dict[str, object]:
-    """Options that the raw client and FastStream's broker share."""
+    """Options that the raw client and FastStream's broker share. `is_closed`: whether we ourselves hung up."""
 
     async def disconnected() -> None:
+        if is_closed():
+            return  # the client says it at the end of a clean stop too, and nothing is away then
         log.warning("bus away", extra={"connection": name})
         await on_disconnect()
 
@@ -77,5 +83,9 @@ def client_options(
 
 async def connect(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> Client:
     """A connected client; raises `nats.errors.Error` or OSError when the broker does not answer or refuses us."""
-    options = client_options(url, name, on_disconnect=on_disconnect, on_reconnect=on_reconnect)
-    return await nats.connect(**options, allow_reconnect=True)  # pyright: ignore[reportArgumentType]
+    client = Client()
+    options = client_options(
+        url, name, on_disconnect=on_disconnect, on_reconnect=on_reconnect, is_closed=lambda: client.is_closed
+    )
+    await client.connect(**options, allow_reconnect=True)  # pyright: ignore[reportArgumentType]
+    return client

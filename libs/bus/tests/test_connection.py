@@ -58,6 +58,18 @@ async def test_the_bus_says_once_that_it_is_away_and_tells_whoever_asked(caplog:
     assert [record.getMessage() for record in caplog.records] == ["bus away", "bus back"]
 
 
+async def test_a_connection_that_we_close_is_not_away(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[str] = []
+
+    async def away() -> None:
+        heard.append("away")
+
+    options = client_options("nats://h:1", "c", on_disconnect=away, is_closed=lambda: True)
+    with caplog.at_level(logging.INFO):
+        await options["disconnected_cb"]()  # type: ignore[operator]
+    assert (heard, caplog.records) == ([], [])
+
+
 async def test_a_refused_subject_is_never_silence(caplog: pytest.LogCaptureFixture) -> None:
     options = client_options("nats://h:1", "c")
     await options["error_cb"](nats.errors.Error("permissions violation for subscription to x"))  # type: ignore[operator]

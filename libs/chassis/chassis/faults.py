@@ -32,15 +32,15 @@ POINTS = (
 _folder: Path | None = None
 
 
-def use(folder: Path | None) -> None:
+def use(armed: Path | None) -> None:
     """Points are looked for in this folder from now on; None: nowhere."""
     global _folder
-    _folder = folder
+    _folder = armed
 
 
-def are_on() -> bool:
-    """Whether this process is under a crash test."""
-    return _folder is not None
+def folder() -> Path | None:
+    """Where points are armed; none unless this process is under a crash test."""
+    return _folder
 
 
 def reached(point: str) -> None:

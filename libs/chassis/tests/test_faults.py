@@ -60,7 +60,7 @@ def test_a_point_that_is_not_armed_or_disarmed_does_nothing(folder: Path) -> Non
 
 
 def test_without_a_folder_points_are_off(tmp_path: Path) -> None:
-    assert not faults.are_on()
+    assert faults.folder() is None
     faults.reached("claimed")
 
 

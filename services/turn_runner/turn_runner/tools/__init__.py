@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from turn_runner.tools import calculator, current_time
+from chassis import faults
+from turn_runner.tools import calculator, current_time, leave_mark
 from turn_runner.tools.tool import Tool, ToolFailed
 
 __all__ = ["PROFILES", "TOOLS", "Tool", "ToolFailed", "offered"]
 
-TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (calculator.TOOL, current_time.TOOL)}
+TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (calculator.TOOL, current_time.TOOL, leave_mark.TOOL)}
 
 PROFILES: dict[str, tuple[str, ...]] = {
     "web": ("calculator", "current_time"),
@@ -19,4 +20,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
 
 
 def offered(channel: str) -> list[Tool[Any]]:
-    return [TOOLS[name] for name in PROFILES.get(channel, ())]
+    names = PROFILES.get(channel, ())
+    if names and faults.folder() is not None:
+        names += (leave_mark.TOOL.name,)  # only under a crash test
+    return [TOOLS[name] for name in names]

@@ -1,6 +1,9 @@
 """An ASGI application served inside a service's own loop, by uvicorn without its signal handlers.
 
 The socket is bound (or inherited) here, so that a taken port is our error, not uvicorn's `sys.exit`.
+
+A server that stops refuses nobody who has come: uvicorn closes connections without a request at once, also those whose
+first request is on its way; here they may still ask once, and are told `connection: close`.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Generator
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -21,10 +24,60 @@ TRANSPORT = "retinue.transport"
 """Name of the ASGI extension under which a request finds its transport, so that a stream can break, not just end."""
 
 
+class _Config(uvicorn.Config):
+    is_leaving = False
+    linger = 0.0
+
+
 class _Protocol(HttpToolsProtocol):
+    _is_asking = False
+    """A request has begun to arrive, and its headers are not complete yet."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._leaves:  # accepted in the instant in which the server was told to stop
+            self.shutdown()
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._is_asking = True
         self.scope["extensions"] = {TRANSPORT: self.transport}  # pyright: ignore[reportGeneralTypeIssues]
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._is_asking = False
+        if self._leaves and not self._is_idle:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """Called by the server when it stops."""
+        if not self._is_idle:
+            self.cycle.keep_alive = False
+        elif self._linger:
+            self.loop.call_later(self._linger, self._close_if_idle)
+        else:
+            self.transport.close()
+
+    def _close_if_idle(self) -> None:
+        if self.transport.is_closing() or not self._is_idle:
+            return
+        if self._is_asking:
+            self.loop.call_later(self._linger, self._close_if_idle)
+        else:
+            self.transport.close()
+
+    @property
+    def _is_idle(self) -> bool:
+        cycle = cast("Any", self.cycle)  # none before the first request, whatever its type says
+        return cycle is None or cycle.response_complete
+
+    @property
+    def _leaves(self) -> bool:
+        return cast("_Config", self.config).is_leaving
+
+    @property
+    def _linger(self) -> float:
+        return cast("_Config", self.config).linger
 
 
 class _QuietServer(uvicorn.Server):
@@ -41,7 +94,7 @@ class HttpServer:
     def __init__(self, app: ASGIApp, listener: socket.socket, *, keep_alive: int = 75, backlog: int = 2048) -> None:
         self.listener = listener
         self.port: int = listener.getsockname()[1]
-        config = uvicorn.Config(
+        self._config = _Config(
             app,
             http=_Protocol,
             loop="none",
@@ -53,7 +106,7 @@ class HttpServer:
             timeout_keep_alive=keep_alive,
             backlog=backlog,
         )
-        self._server = _QuietServer(config)
+        self._server = _QuietServer(self._config)
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -70,13 +123,18 @@ class HttpServer:
         if self._task is not None:
             await asyncio.shield(self._task)
 
-    async def stop(self, grace: float) -> None:
-        """Stop accepting at once, let requests finish for `grace` seconds, then cancel them."""
+    async def stop(self, grace: float, linger: float = 0.0) -> None:
+        """Stop accepting at once, let requests finish for `grace` seconds, then cancel them.
+
+        An idle connection is closed after `linger` seconds; a request that comes meanwhile is answered.
+        """
         if self._task is None:
             self.listener.close()
             return
         # uvicorn hands this to `wait_for`, so fractions work; exactly 0 would call even an idle server late.
-        self._server.config.timeout_graceful_shutdown = cast("int", max(grace, 0.05))
+        self._config.timeout_graceful_shutdown = cast("int", max(grace, 0.05))
+        self._config.linger = min(linger, grace / 2)
+        self._config.is_leaving = True
         self._server.should_exit = True
         await self._task
 

@@ -1,7 +1,8 @@
 """The life of a service process: settings, logs, loop, connections, readiness, serve, ordered stop.
 
 A composition root is `async def compose(service)` and a line `run(Settings, compose)`. What is started last is stopped
-first; everything stops within the grace time, and a second signal ends the patience at once.
+first; everything stops within the grace time, and a second signal ends the patience at once. SIGUSR1 asks for the same
+stop with the longer grace of a drain: another process already does our work, so that there is time to hand over.
 
 Exit codes: 0 stopped when asked, 1 a part died, 69 a server was unreachable, 78 the settings are wrong.
 """
@@ -53,8 +54,9 @@ class Service(Generic[S]):
         self._stoppers: list[_Stopper] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._dead: asyncio.Task[Any] | None = None
-        self._hurry = asyncio.Event()
+        self._is_draining = False
         self._stop_by = float("inf")
+        self._sooner = asyncio.Event()
 
     def on_stop(self, name: str, stop: Callable[[], Awaitable[object]]) -> None:
         """Call `stop` when the service ends, in the reverse order of these calls."""
@@ -106,16 +108,25 @@ class Service(Generic[S]):
 
     def grace_left(self) -> float:
         """Seconds that a stop may still take; infinite while nobody asked for one, 0 after a second signal."""
-        return 0.0 if self._hurry.is_set() else max(0.0, self._stop_by - time.monotonic())
+        return max(0.0, self._stop_by - time.monotonic())
 
     def stop(self) -> None:
-        """Ask for a stop, as SIGTERM does; asking again ends the grace."""
-        if self.stopping.is_set():
-            self._hurry.set()
-            return
-        self._stop_by = time.monotonic() + self.settings.stop_grace
-        self.ready.hold("stop", "stopping")
+        """Ask for a stop, as SIGTERM does; asking again ends the grace, and a drain becomes a stop."""
+        is_repeated = self.stopping.is_set() and not self._is_draining
+        self._is_draining = False
+        self._end_within(0.0 if is_repeated else self.settings.stop_grace, "stopping")
+
+    def drain(self) -> None:
+        """Ask for a stop that hands over, as SIGUSR1 does; nothing new while one is under way."""
+        if not self.stopping.is_set():
+            self._is_draining = True
+            self._end_within(self.settings.drain_grace, "draining")
+
+    def _end_within(self, seconds: float, why: str) -> None:
+        self._stop_by = min(self._stop_by, time.monotonic() + seconds)
+        self.ready.hold("stop", why)
         self.stopping.set()
+        self._sooner.set()
 
     async def live(self, compose: Compose[S]) -> int:
         """Start, serve until stopped, stop in order. Returns the exit code."""
@@ -123,6 +134,7 @@ class Service(Generic[S]):
         loop = asyncio.get_running_loop()
         for sign in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(sign, self.stop)
+        loop.add_signal_handler(signal.SIGUSR1, self.drain)
         code = STOPPED
         try:
             await self._open_health_port()
@@ -177,9 +189,7 @@ class Service(Generic[S]):
 
     async def _stop_one(self, stopper: _Stopper) -> None:
         ending = asyncio.ensure_future(stopper.stop())
-        hurried = asyncio.create_task(self._hurry.wait())
-        await asyncio.wait({ending, hurried}, timeout=self.grace_left(), return_when=asyncio.FIRST_COMPLETED)
-        hurried.cancel()
+        await self._within_grace(ending)
         if not ending.done():
             await asyncio.wait({ending}, timeout=_TOO_LATE)
         if not ending.done():
@@ -188,6 +198,14 @@ class Service(Generic[S]):
             return
         if not ending.cancelled() and (wrong := ending.exception()) is not None:
             log.error("stopped badly", part=stopper.name, reason=f"{type(wrong).__name__}: {wrong}")
+
+    async def _within_grace(self, ending: asyncio.Future[object]) -> None:
+        """Wait for it as long as the grace lasts, which a signal may shorten meanwhile."""
+        while not ending.done() and (left := self.grace_left()):
+            self._sooner.clear()
+            sooner = asyncio.create_task(self._sooner.wait())
+            await asyncio.wait({ending, sooner}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            sooner.cancel()
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

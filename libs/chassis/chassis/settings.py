@@ -122,6 +122,9 @@ class ServiceSettings(BaseSettings):
         60.0, "how long a start waits for Postgres and NATS before it gives up", unit="s", gt=0
     )
     stop_grace: float = setting(5.0, "how long a stop may take before what is left is dropped", unit="s", ge=0)
+    drain_grace: float = setting(
+        60.0, "how long handing over to another process may take (SIGUSR1, `retinue restart`)", unit="s", ge=0
+    )
     readiness_timeout: float = setting(1.0, "how long one readiness check may take", unit="s", gt=0)
 
     outbox_sweep: float = setting(1.0, "how often the outbox is swept for rows nobody relayed", unit="s", gt=0)

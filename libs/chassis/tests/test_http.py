@@ -80,3 +80,63 @@ async def test_stop_lets_a_request_finish_and_cuts_an_endless_stream():
             with pytest.raises(httpx.RemoteProtocolError):
                 await anext(body)
             await stopping
+
+
+class Connection:
+    """A keep-alive connection, spoken by hand."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    @classmethod
+    async def to(cls, port):
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    def say(self, data):
+        self.writer.write(data)
+
+    async def hear(self):
+        """The head of the answer; its body is `done`."""
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        assert await self.reader.readexactly(4) == b"done"
+        return head.lower()
+
+    async def ended(self):
+        return await self.reader.read() == b""
+
+
+ASK = b"GET /slow HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+async def test_who_has_come_before_a_stop_may_still_ask_once():
+    """A fresh connection, one that was used before, and one whose request has begun to arrive."""
+    gate = asyncio.Event()
+    gate.set()
+    server = http.HttpServer(application(gate), http.bind("127.0.0.1", 0))
+    await server.start()
+    fresh, used, half = [await Connection.to(server.port) for _ in range(3)]
+    used.say(ASK)
+    assert b"connection: close" not in await used.hear()
+    half.say(ASK[:20])
+    stopping = asyncio.create_task(server.stop(30, linger=1))
+    await asyncio.sleep(0.3)
+    fresh.say(ASK)
+    used.say(ASK)
+    for connection in (fresh, used):
+        assert b"connection: close" in await connection.hear()
+        assert await connection.ended()
+    await asyncio.sleep(1)
+    half.say(ASK[20:])
+    assert b"connection: close" in await half.hear()
+    assert await half.ended()
+    async with asyncio.timeout(5):
+        await stopping
+
+
+async def test_nobody_who_says_nothing_holds_up_a_stop():
+    server = http.HttpServer(application(asyncio.Event()), http.bind("127.0.0.1", 0))
+    await server.start()
+    silent = await Connection.to(server.port)
+    async with asyncio.timeout(5):
+        await server.stop(30, linger=0.5)
+    assert await silent.ended()

@@ -174,3 +174,29 @@ async def test_a_second_signal_ends_the_grace():
         await service.logged("started")
         code, out, _ = await service.end(signal.SIGINT, signal.SIGINT)
     assert (code, out[-1]) == (0, "stopping first")
+
+
+async def test_a_drain_has_a_grace_of_its_own():
+    async with sample(MODE="hangs", RETINUE_STOP_GRACE="60", RETINUE_DRAIN_GRACE="0.5") as service:
+        await service.logged("started")
+        code, out, err = await service.end(signal.SIGUSR1)
+    assert code == 0
+    assert out == ["stopping last", "stopping hanger", "stopping first"]
+    assert "dropped at the end of the grace" in err
+
+
+async def test_a_stop_makes_a_drain_short():
+    async with sample(MODE="hangs", RETINUE_STOP_GRACE="0.5", RETINUE_DRAIN_GRACE="60") as service:
+        await service.logged("started")
+        service.process.send_signal(signal.SIGUSR1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(service.process.wait(), 1)
+        code, out, _ = await service.end(signal.SIGTERM)
+    assert (code, out[-1]) == (0, "stopping first")
+
+
+async def test_a_second_signal_ends_the_grace_of_a_drain_that_became_a_stop():
+    async with sample(MODE="hangs", RETINUE_STOP_GRACE="60", RETINUE_DRAIN_GRACE="60") as service:
+        await service.logged("started")
+        code, out, _ = await service.end(signal.SIGUSR1, signal.SIGUSR1, signal.SIGTERM, signal.SIGTERM)
+    assert (code, out[-1]) == (0, "stopping first")

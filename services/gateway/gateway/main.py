@@ -114,8 +114,9 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
 
 async def _stop_serving(service: Service[GatewaySettings], server: HttpServer, streams: Streams) -> None:
     """Stop accepting, let requests end, and break what streams are left: their clients resume elsewhere."""
-    stopping = asyncio.ensure_future(server.stop(service.grace_left()))
-    await asyncio.wait({stopping}, timeout=min(service.settings.stream_drain, max(0.0, service.grace_left() - 1)))
+    settings = service.settings
+    stopping = asyncio.ensure_future(server.stop(service.grace_left(), settings.connection_linger))
+    await asyncio.wait({stopping}, timeout=min(settings.stream_drain, max(0.0, service.grace_left() - 1)))
     if broken := streams.reset_all():
         log.info("reset streams", streams=broken)
     await stopping

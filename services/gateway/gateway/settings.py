@@ -88,6 +88,9 @@ class GatewaySettings(ServiceSettings):
     stream_silence: float = setting(5.0, "silence after which a viewer reads row and log", unit="s", gt=0)
     stream_heartbeat: float = setting(15.0, "silence after which a viewer gets a comment", unit="s", gt=0)
     stream_drain: float = setting(5.0, "how long streams go on after a stop was asked for", unit="s", ge=0)
+    connection_linger: float = setting(
+        2.0, "how long an idle connection may still ask once after a stop was asked for", unit="s", ge=0
+    )
     stream_stuck: float = setting(60.0, "a viewer that takes nothing for so long is reset", unit="s", gt=0)
 
     @property

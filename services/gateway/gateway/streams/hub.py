@@ -74,6 +74,7 @@ class Hub:
         self._viewers: dict[Viewer, None] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._reconnects = 0
+        self._is_closed = False
 
     @property
     def viewers(self) -> int:
@@ -91,6 +92,8 @@ class Hub:
         channel.viewers[viewer] = None
         self._viewers[viewer] = None
         self._measure()
+        if self._is_closed:
+            viewer.reset()
         try:
             return await asyncio.shield(channel.opened)
         except BaseException:
@@ -112,7 +115,8 @@ class Hub:
         self._measure()
 
     def reset_all(self) -> int:
-        """Break every stream, so that clients resume elsewhere; returns how many."""
+        """Break every stream, those to come too, so that clients resume elsewhere; returns how many there were."""
+        self._is_closed = True
         viewers = list(self._viewers)
         for viewer in viewers:
             viewer.reset()

@@ -108,9 +108,11 @@ class Viewer:
         self._wake()
 
     def reset(self) -> None:
-        """Break the connection, whatever it is doing."""
-        if self._socket is not None:
-            self._socket.abort()
+        """Break the connection, whatever it is doing; one whose answer has not begun breaks after its head."""
+        if self._socket is None:
+            self._failure = Broken("this process ends")
+            return
+        self._socket.abort()
         self.leave()
 
     def tick(self, now: float) -> None:

@@ -106,6 +106,20 @@ def test_detached_down_and_up_again() -> None:
         assert retinue("ps", env=env).returncode == 1
 
 
+def test_the_ready_line_names_the_public_address_and_behind_it_stands_what_will_not_work() -> None:
+    with data_folder() as data_dir:
+        env = {"RETINUE_DATA_DIR": str(data_dir)}
+        strangers = {"RETINUE_PUBLIC_URL": "https://retinue.example.org", "RETINUE_MODEL": "nope/x"}
+        started = retinue("up", "--detach", env=env | strangers)
+        assert started.stdout == "Retinue is ready: https://retinue.example.org\n", started.stderr
+        assert "listening on http://127.0.0.1:" in started.stderr
+        assert started.stderr.splitlines()[-1].startswith("Warning: the default model (RETINUE_MODEL) cannot be asked")
+        status = retinue("status", env=env).stdout
+        assert status.startswith("Retinue: https://retinue.example.org\nWarning: ")
+        assert "WRONG  model" in retinue("doctor", env=env).stdout
+        assert retinue("down", env=env).returncode == 0
+
+
 def test_a_service_that_is_stuck_is_killed_after_its_grace() -> None:
     with data_folder() as data_dir:
         stack = start_stack(data_dir, {"RETINUE_GRACE_SECONDS": "0.5"})

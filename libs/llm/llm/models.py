@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from llm import demo
 from llm.call import Model
@@ -91,6 +92,9 @@ class Models:
                 f"{model_id} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys"
             )
         base_url = self.settings.openai_base_url or OPENAI_URL
+        parts = urlsplit(base_url)
+        if not (parts.scheme in ("http", "https") and parts.hostname):
+            raise NotConfigured("OPENAI_BASE_URL must be an address such as http://127.0.0.1:11434/v1")
         # OpenAI's reasoning models refuse the old name, most imitators do not know the new one.
         limit_field = "max_tokens" if self._is_compatible else "max_completion_tokens"
         return Endpoint(base_url, self.settings.openai_api_key or "", limit_field)

@@ -41,6 +41,12 @@ def test_an_unknown_model_names_what_there_is(model_id: str):
         models(OPENAI_API_KEY="k").resolve(model_id)
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:11434/v1", "localhost", "ftp://models.test/v1", "http://"])
+def test_an_address_that_is_none_is_named(url: str):
+    with pytest.raises(NotConfigured, match=r"^OPENAI_BASE_URL must be an address such as"):
+        models(OPENAI_BASE_URL=url, RETINUE_MODEL="openai/llama").resolve()
+
+
 def test_names_may_have_slashes():
     assert models(OPENAI_API_KEY="k").resolve("openai/meta/llama-4").id == "openai/meta/llama-4"
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.up import control, nats, postgres, probes, valkey
+from cli.up import control, model_check, nats, postgres, probes, valkey
 from cli.up.account import postgres_account
 from cli.up.folder import LAYOUT, DataFolder
 from cli.up.lock import holder_of, is_held
@@ -42,7 +42,7 @@ def examine(root: Path, settings: UpSettings) -> list[Finding]:
     folder = DataFolder(root)
     findings = [_python(), *_programs()]
     if not root.exists():
-        return [*findings, Finding("data folder", True, f"{root} will be made by the first start")]
+        return [*findings, _model_to_come(), Finding("data folder", True, f"{root} will be made by the first start")]
     if not os.access(root, os.R_OK | os.X_OK):
         return [*findings, Finding("data folder", False, f"{root} is closed to this user: run this as its owner")]
     findings += [_layout(folder), _disk(folder, settings), *_permissions(folder), *_account(folder)]
@@ -105,20 +105,32 @@ def _at_rest(folder: DataFolder, settings: UpSettings) -> Iterator[Finding]:
     yield Finding(
         "state file", not stale, "left by a run that was killed; the next start cleans up" if stale else "no stack runs"
     )
+    yield _model_to_come()
     if settings.port:
         free = is_free(settings.host, settings.port)
         yield Finding("public port", free, f"{settings.port} is {'free' if free else 'taken by another process'}")
+
+
+def _model(fault: str | None, answers: str) -> Finding:
+    return Finding("model", fault is None, fault or answers)
+
+
+def _model_to_come() -> Finding:
+    """The model of a stack that this shell would start."""
+    return _model(model_check.fault_of(os.environ), f"{model_check.default_model(os.environ)} answers by default")
 
 
 def _running(folder: DataFolder) -> Iterator[Finding]:
     ground = ground_of(folder.root)
     yield from asyncio.run(_logins(ground))
     try:
-        processes = control.ps(folder.root)
+        status = control.status(folder.root)
     except Refused as error:
         yield Finding("supervisor", False, str(error))
         return
-    for row in processes:
+    # This shell may have other settings than the one that the stack was started from.
+    yield _model(status.get("warning"), "as set when the stack was started")
+    for row in status["processes"]:
         restarts = f"{row['restarts']} restarts" if row["restarts"] else "never restarted"
         yield Finding(row["name"], row["ready"], f"{row['state']}, pid {row['pid'] or '-'}, {restarts}")
 

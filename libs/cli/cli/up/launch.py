@@ -14,7 +14,7 @@ from cli.up.account import postgres_account
 from cli.up.ending import MARK
 from cli.up.folder import DataFolder, named_root, open_folder
 from cli.up.refusal import Refused
-from cli.up.report import Report
+from cli.up.report import Report, show_ready
 from cli.up.settings import UpSettings
 from cli.up.supervisor import Supervisor
 
@@ -86,7 +86,7 @@ def _await_news(reader: int, folder: DataFolder) -> None:
             if "failed" in message:
                 raise Refused(message["failed"])
             if "ready" in message:
-                print(f"Retinue is ready: {message['ready']}", flush=True)
+                show_ready(message["ready"], message.get("warning"))
                 return
     raise Refused(f"Retinue ended before it was ready: the reason is in {folder.log('supervisor')}.")
 

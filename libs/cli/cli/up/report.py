@@ -24,10 +24,10 @@ class Report:
             _say(sys.stderr, sentence)
         self._tell({"progress": sentence})
 
-    def ready(self, url: str) -> None:
-        """The one line on stdout that scripts wait for."""
-        _say(sys.stdout, f"Retinue is ready: {url}")
-        self._tell({"ready": url})
+    def ready(self, url: str, warning: str | None = None) -> None:
+        """The one line on stdout that scripts wait for; behind it, on stderr, what will not work all the same."""
+        show_ready(url, warning)
+        self._tell({"ready": url} | ({"warning": warning} if warning else {}))
         self._close()
 
     def failed(self, sentence: str) -> None:
@@ -46,6 +46,12 @@ class Report:
         if self._notify is not None:
             os.close(self._notify)
             self._notify = None
+
+
+def show_ready(url: str, warning: str | None) -> None:
+    _say(sys.stdout, f"Retinue is ready: {url}")
+    if warning:
+        _say(sys.stderr, f"Warning: {warning}.")
 
 
 def _say(stream: TextIO, sentence: str) -> None:

@@ -27,7 +27,13 @@ class Stack:
     services: list[Program]
 
     @property
+    def shown_url(self) -> str:
+        """The address to give to people."""
+        return self.ground.settings.public_url or self.url
+
+    @property
     def url(self) -> str:
+        """The address on this machine."""
         host = self.ground.settings.host
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
         return f"http://{shown}:{self.ground.ports['public']}"

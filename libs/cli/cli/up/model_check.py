@@ -1,0 +1,46 @@
+"""Whether the model that answers by default can be asked, as far as settings tell: said at the start, not by a turn.
+
+Run as a program it prints what is wrong, if anything is: the supervisor asks so, because it stays small without `llm`.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+# Without these there is nothing to get wrong: a key alone means OpenAI's default, nothing at all the demo.
+NAMED = ("RETINUE_MODEL", "OPENAI_BASE_URL")
+
+
+def fault_of(environment: Mapping[str, str]) -> str | None:
+    """What keeps the default model from being asked, in words; none if nothing is known to."""
+    from llm import Models, ModelSettings, NotConfigured
+
+    try:
+        Models(ModelSettings.from_environment(environment)).resolve()
+    except NotConfigured as wrong:
+        return f"the default model (RETINUE_MODEL) cannot be asked: {wrong}"
+    return None
+
+
+def default_model(environment: Mapping[str, str]) -> str:
+    """The id of the model that answers where none was chosen."""
+    from llm import Models, ModelSettings
+
+    return Models(ModelSettings.from_environment(environment)).default_id
+
+
+async def warning() -> str | None:
+    """The same of this process's environment, found out by a process of its own."""
+    if not any(os.environ.get(name) for name in NAMED):
+        return None
+    command = [sys.executable, "-P", "-m", "cli.up.model_check"]
+    asked = await asyncio.to_thread(
+        subprocess.run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd="/", check=False
+    )
+    return asked.stdout.strip() or None
+
+
+if __name__ == "__main__":
+    print(fault_of(os.environ) or "")

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
 
-from cli.up import logs, services
+from cli.up import logs, model_check, services
 from cli.up.account import Account
 from cli.up.child import Child
 from cli.up.control import ControlDoor
@@ -25,7 +25,7 @@ from cli.up.refusal import Refused
 from cli.up.report import Report
 from cli.up.services import Service
 from cli.up.settings import UpSettings
-from cli.up.stack import assemble
+from cli.up.stack import Stack, assemble
 from cli.up.verbs import Verbs
 
 SERVER_GRACE_SECONDS = 20.0
@@ -72,9 +72,9 @@ class Supervisor:
             self._rotate_logs(undo)
             undo.push_async_callback(self._stop)
             self._add_children([*stack.servers, *stack.services], lifeline)
+            checking = asyncio.create_task(model_check.warning())
             if await self._unless_stopped(self._start(stack.ground)):
-                self._verbs.url = stack.url if self._table else None
-                self._report.ready(self._verbs.url or "servers only")
+                await self._say_ready(stack, await checking)
                 await self._stopping.wait()
 
     def stop(self) -> asyncio.Event:
@@ -85,6 +85,15 @@ class Supervisor:
         return self._ended
 
     # Starting
+
+    async def _say_ready(self, stack: Stack, warning: str | None) -> None:
+        if not self._table:
+            self._report.ready("servers only")
+            return
+        self._verbs.url, self._verbs.warning = stack.shown_url, warning
+        if stack.shown_url != stack.url:
+            self._report.progress(f"listening on {stack.url}")
+        self._report.ready(stack.shown_url, warning)
 
     def _add_children(self, programs: list[Program], lifeline: Lifeline) -> None:
         for program in programs:

@@ -65,6 +65,8 @@ def status(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     if as_json:
         return _print_json(answer)
     print(f"Retinue: {answer['url'] or 'no services'}")
+    if answer.get("warning"):
+        print(f"Warning: {answer['warning']}.")
     print(f"up for {_duration(answer['uptime_seconds'])}, data in {answer['data_dir']} ({answer['free_mb']} MiB free)")
     _print_table(answer["processes"])
 

@@ -20,6 +20,7 @@ class Verbs:
         self, folder: DataFolder, children: dict[str, Child], start_timeout: float, end: Callable[[], asyncio.Event]
     ) -> None:
         self.url: str | None = None
+        self.warning: str | None = None
         self._folder = folder
         self._children = children
         self._start_timeout = start_timeout
@@ -48,6 +49,7 @@ class Verbs:
         """`since` in seconds of the epoch, `uptime_seconds` in seconds; `url` is null until everything is ready."""
         return {
             "url": self.url,
+            "warning": self.warning,
             "data_dir": str(self._folder.root),
             "since": self._begun,
             "uptime_seconds": round(time.time() - self._begun, 1),

@@ -17,9 +17,14 @@ from llm.requests import Request, Tool, ToolResult, User
 
 MODEL_ID = "demo/tour"
 PACE = 0.03  # seconds between words
+LONGEST_QUOTE = 2000
 
 CLOCK = re.compile(r"\b(time|date|day|today|clock|now|uhr|zeit|heute|datum)\b", re.I)
-SUM = re.compile(r"\(*\s*\d[\d\s.()]*(?:(?:\*\*|[-+*/×÷^])\s*\(*\s*\d[\d.]*\s*\)*\s*)+")
+SUM = re.compile(r"(?<![\w.-])\(*\s*\d[\d\s.()]*(?:(?:\*\*|[-+*/×÷^])\s*\(*\s*\d[\d.]*+\s*\)*\s*)+(?![\w-])")
+NO_SUM = re.compile(  # looks like one to the above: an id, a date
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d{4}-\d\d-\d\d(?:T[\d:.+-]*)?|\b\d{1,2}([-/.])\d{1,2}\1\d{2,4}\b",
+    re.I,
+)
 
 STAND_IN = (
     "I am **demo/tour**, a scripted stand-in: no language model is connected to this Retinue yet, "
@@ -95,7 +100,8 @@ def play(request: Request) -> list[Event]:
     words = request.messages[asked].text if asked >= 0 else ""  # pyright: ignore[reportAttributeAccessIssue]
     results = [message.text for message in request.messages[asked + 1 :] if isinstance(message, ToolResult)]
     if results:
-        return _said(f"{STAND_IN} But I did call the tools, and they answered:\n\n" + _quoted(results))
+        answers = "\n\n".join(f"> {line}" for result in results for line in _in_words(result))
+        return _said(f"{STAND_IN} But I did call the tools, and this is what they found:\n\n{answers}")
     calls = [] if request.tool_choice == "none" else _calls(str(words), request.tools)
     if not calls:
         return _said(f"{STAND_IN}\n\n{TOUR}")
@@ -110,8 +116,8 @@ def play(request: Request) -> list[Event]:
 def _calls(words: str, tools: tuple[Tool, ...]) -> list[tuple[Tool, dict[str, str]]]:
     offered = {tool.name: tool for tool in tools}
     calls: list[tuple[Tool, dict[str, str]]] = []
-    if (tool := offered.get("calculator")) and (found := SUM.search(words)):
-        expression = found.group().strip().replace("×", "*").replace("÷", "/").replace("^", "**")
+    if (tool := offered.get("calculator")) and (found := SUM.search(NO_SUM.sub("…", words))):
+        expression = found.group().strip().rstrip(".").replace("×", "*").replace("÷", "/").replace("^", "**")
         calls.append((tool, _arguments(tool, expression)))
     if (tool := offered.get("current_time")) and CLOCK.search(words):
         calls.append((tool, _arguments(tool, "UTC")))
@@ -123,8 +129,27 @@ def _arguments(tool: Tool, value: str) -> dict[str, str]:
     return {str(name): value for name in required[:1]}
 
 
-def _quoted(results: list[str]) -> str:
-    return "\n\n".join("\n".join(f"> {line}" for line in result[:2000].splitlines()) for result in results)
+def _in_words(result: str) -> list[str]:
+    """A tool's result as a person would say it; one that is no JSON as it stands."""
+    try:
+        found = orjson.loads(result)
+    except orjson.JSONDecodeError:
+        return result[:LONGEST_QUOTE].splitlines()
+    match found:
+        case {"expression": expression, "result": outcome}:
+            return [f"`{expression}` is {outcome}."]
+        case {"local": str(local), "weekday": weekday, "zone": zone}:
+            day, _, clock = local.partition("T")
+            return [f"It is {weekday}, {day}, {clock[:8]} ({zone})."]
+        case {**fields}:
+            return [f"{name}: {_short(value)}" for name, value in fields.items()]
+        case _:
+            return [_short(found)]
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text[:LONGEST_QUOTE]
 
 
 def _said(text: str) -> list[Event]:

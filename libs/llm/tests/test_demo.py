@@ -66,6 +66,15 @@ async def test_it_says_what_it_is_and_how_to_go_on():
         ("What is 2+2, and what time is it now?", {"calculator": {"expression": "2+2"}, "current_time": {}}),
         ("hello", {}),
         ("my number is 2026", {}),
+        ("Is 12 * 34. right?", {"calculator": {"expression": "12 * 34"}}),
+        ("what became of 0192a0b0-0000-7000-8000-000000000000?", {}),
+        ("what became of 12345678-1234-4234-8234-123456789012?", {}),
+        ("we met on 2026-11-30, or on 30.11.2026, or 11/30/2026", {}),
+        ("it began at 2026-11-30T20:15:00+01:00", {}),
+        ("version 3.11-rc2 of model gpt-5-2026 in a1-2", {}),
+        ("on 2026-11-30, what was 7*6?", {"calculator": {"expression": "7*6"}}),
+        ("what is 100/10/2?", {"calculator": {"expression": "100/10/2"}}),
+        ("what is 2^10 - (3+4)?", {"calculator": {"expression": "2**10 - (3+4)"}}),
     ],
 )
 async def test_it_calls_tools(words: str, calls: dict[str, object]):
@@ -83,6 +92,25 @@ async def test_it_reports_the_results():
     events = await play(User("What is 12 * 34?"), Assistant("", (call,)), ToolResult("demo-1-0", "408"))
     assert "> 408" in text_of(events)
     assert events[-1] == Finish("stop")
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ('{"expression":"12 * 34","result":408}', "> `12 * 34` is 408."),
+        (
+            '{"zone":"UTC","local":"2026-11-30T20:15:00+00:00","weekday":"Monday","utc_offset":"+0000"}',
+            "> It is Monday, 2026-11-30, 20:15:00 (UTC).",
+        ),
+        ('{"city":"Bonn","degrees":[3,4]}', "> city: Bonn\n\n> degrees: [3,4]"),
+        ('"done"', "> done"),
+        ("Division by zero.", "> Division by zero."),
+    ],
+)
+async def test_it_says_results_in_words(result: str, words: str):
+    call = ToolCall("demo-1-0", "calculator", "{}")
+    text = text_of(await play(User("?"), Assistant("", (call,)), ToolResult("demo-1-0", result)))
+    assert text.endswith(f"this is what they found:\n\n{words}")
 
 
 async def test_it_keeps_its_pace():

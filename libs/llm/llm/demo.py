@@ -18,6 +18,7 @@ from llm.requests import Request, Tool, ToolResult, User
 MODEL_ID = "demo/tour"
 PACE = 0.03  # seconds between words
 LONGEST_QUOTE = 2000
+LONGEST_LOOK = 2000  # characters of a message that are searched for sums: looking takes the square of them
 
 CLOCK = re.compile(r"\b(time|date|day|today|clock|now|uhr|zeit|heute|datum)\b", re.I)
 SUM = re.compile(r"(?<![\w.-])\(*\s*\d[\d\s.()]*(?:(?:\*\*|[-+*/×÷^])\s*\(*\s*\d[\d.]*+\s*\)*\s*)+(?![\w-])")
@@ -98,11 +99,12 @@ def play(request: Request) -> list[Event]:
     """The events of the answer, without pace, usage and finish."""
     asked = max((i for i, message in enumerate(request.messages) if isinstance(message, User)), default=-1)
     words = request.messages[asked].text if asked >= 0 else ""  # pyright: ignore[reportAttributeAccessIssue]
+    words = str(words)[:LONGEST_LOOK]
     results = [message.text for message in request.messages[asked + 1 :] if isinstance(message, ToolResult)]
     if results:
         answers = "\n\n".join(f"> {line}" for result in results for line in _in_words(result))
         return _said(f"{STAND_IN} But I did call the tools, and this is what they found:\n\n{answers}")
-    calls = [] if request.tool_choice == "none" else _calls(str(words), request.tools)
+    calls = [] if request.tool_choice == "none" else _calls(words, request.tools)
     if not calls:
         return _said(f"{STAND_IN}\n\n{TOUR}")
     events = _said("I can look that up with a tool.")

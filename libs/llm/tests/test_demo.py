@@ -83,6 +83,12 @@ async def test_it_calls_tools(words: str, calls: dict[str, object]):
     assert events[-1] == Finish("tool_calls" if calls else "stop")
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("words", ["1 " * 200_000, " " * 400_000, "(" * 400_000, "1+" * 200_000])
+async def test_a_long_message_does_not_hold_it_up(words: str):
+    assert (await play(User(words)))[-1] in (Finish("stop"), Finish("tool_calls"))
+
+
 async def test_it_calls_only_what_it_is_offered():
     assert calls_of(await play(User("What is 2+2?"), tools=())) == {}
 

@@ -168,6 +168,12 @@ def test_a_late_event_loop_widens_the_window_to_100_ms_and_no_more() -> None:
     assert pace.window(0.04, gap=0.001) == Pace.LONGEST
 
 
+def test_a_runner_that_may_not_gather_sends_each_chunk_at_once_however_late_it_is() -> None:
+    pace = Pace(longest=0)
+    pace.lag = 5.0
+    assert pace.window(0.04, gap=0.001) == 0.0
+
+
 # Acknowledgements
 
 

@@ -49,7 +49,8 @@ class Pace:
     QUICK = 0.04
     LONGEST = 0.1
 
-    def __init__(self) -> None:
+    def __init__(self, longest: float = LONGEST) -> None:
+        self._longest = longest
         self.lag = 0.0
         """Smoothed lateness of the event loop, in seconds."""
 
@@ -66,7 +67,7 @@ class Pace:
         """The next window of a turn whose last one was `previous` and whose chunks are `gap` apart."""
         busy = min(self.LONGEST, self.lag * 4) if self.lag > 0.01 else 0.0
         quick = min(self.QUICK, max(0.01, previous * 1.25)) if gap < self.CLOSE else 0.0
-        return max(busy, quick)
+        return min(self._longest, max(busy, quick))
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
 
     publisher = AckedPublisher(client)
     await publisher.start()
-    pace = Pace()
+    pace = Pace(settings.log_gather)
     service.spawn("pace", pace.watch())
     logs = Logs(client, publisher, pace, most_unacknowledged=settings.log_unacknowledged)
     service.spawn("log", logs.keep_publishing())

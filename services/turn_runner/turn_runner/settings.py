@@ -46,6 +46,9 @@ class RunnerSettings(ServiceSettings):
     tool_output_bytes: int = setting(
         256 * 1024, "how much of a tool's output the wire and the prompt get", unit="bytes", ge=1024
     )
+    log_gather: float = setting(
+        0.1, "how long the chunks of a busy runner may gather to one batch; 0: each goes at once", unit="s", ge=0, le=2
+    )
     log_unacknowledged: int = setting(
         1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
     )

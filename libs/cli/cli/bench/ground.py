@@ -1,4 +1,4 @@
-"""What a benchmark stands on: a scripted model and a stack of its own, an account, and the CPU time of processes."""
+"""What a benchmark stands on: a scripted model, a stack of its own in front of it, and accounts that send."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from cli.bench.load import Job
+from cli.bench.meters import cpu_seconds
 from cli.up.embedded import EmbeddedStack, embedded_stack
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -45,10 +44,13 @@ class Ground:
         threads = [self._thread(self._tokens[number % _PEOPLE]) for number in range(streams)]
         return Job(way, self.stack.url, streams, tokens, rate, ramp, threads)
 
+    def pids(self, *kinds: str) -> list[int]:
+        """The processes of these names (`gateway` means all gateways)."""
+        return [row["pid"] for row in self.stack.ps() if row["name"].startswith(kinds)]
+
     def cpu(self, kind: str) -> float:
         """Seconds of CPU that the processes of this name have used so far."""
-        pids = [row["pid"] for row in self.stack.ps() if row["name"].startswith(kind)]
-        return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+        return cpu_seconds(self.pids(kind))
 
     def _thread(self, token: str) -> tuple[str, str]:
         made, _ = self._post("/api/threads", {}, {"authorization": f"Bearer {token}"})
@@ -63,10 +65,13 @@ class Ground:
 
 
 @contextmanager
-def ground(keep: Path | None = None) -> Generator[Ground]:
-    """A model and a stack; both end with the block, and the stack's folder goes unless it is to be kept."""
+def ground(keep: Path | None = None, environment: Mapping[str, str] | None = None) -> Generator[Ground]:
+    """A model and a stack; both end with the block, and the stack's folder goes unless it is to be kept.
+
+    `environment` goes on top of the settings that a benchmark needs.
+    """
     with _model() as model_url, _folder(keep) as folder:
-        environment = {
+        settings = {
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "",
             "RETINUE_MODEL": "openai/scripted",
@@ -78,7 +83,7 @@ def ground(keep: Path | None = None) -> Generator[Ground]:
             "RETINUE_TURNS_TOTAL": _MANY,
             "RETINUE_RUNNER_SLOTS": "2000",
         }
-        with embedded_stack(folder, environment) as stack:
+        with embedded_stack(folder, settings | dict(environment or {})) as stack:
             standing = Ground(stack, model_url)
             standing.sign_in()
             yield standing

@@ -13,7 +13,6 @@ import re
 import sys
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import aiohttp
 import orjson
@@ -30,10 +29,23 @@ class Job:
     streams: int
     tokens: int
     rate: float
+    """Tokens a second and stream; 0: as fast as the reader takes them."""
     ramp: float
     """Seconds over which the streams begin."""
     threads: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """A token of its owner and a thread for each stream; none when direct."""
+    turns: int = 1
+    """Turns of each stream, one after the other in the same thread."""
+    again_for: float = 0.0
+    """Seconds in which a stream that has ended is begun again, whatever `turns` says."""
+    first_turn: int = 0
+    """How many turns the threads already have."""
+
+    @property
+    def steady(self) -> tuple[float, float]:
+        """When all streams are open, in seconds from the beginning; an empty span if they never are."""
+        settle = 1.0
+        return self.ramp + settle, self.tokens / self.rate if self.rate else 0.0
 
 
 @dataclass
@@ -47,19 +59,37 @@ class Result:
     """How often a message was not taken at once (503) and sent again."""
     latencies: list[float] = field(default_factory=list[float])
     """Seconds from the model's stamp to the reader, of all tokens but the first of each stream."""
+    steady: list[float] = field(default_factory=list[float])
+    """Those of them that came while all streams were open."""
     first: list[float] = field(default_factory=list[float])
     """Seconds from the request to the first token."""
+    received: int = 0
+    """Bytes of the streams' bodies."""
     cpu: float = 0.0
     """Seconds of CPU of this process while it read."""
     seconds: float = 0.0
 
 
+class _Clock:
+    """When the run began and, from that, the span in which all streams are open."""
+
+    def __init__(self, job: Job) -> None:
+        self.begun = time.monotonic()
+        begin, end = job.steady
+        self.steady = self.begun + begin, self.begun + end
+
+    @property
+    def passed(self) -> float:
+        return time.monotonic() - self.begun
+
+
 class _Stream:
     """What one stream has brought."""
 
-    def __init__(self, result: Result, asked: float) -> None:
+    def __init__(self, result: Result, clock: _Clock) -> None:
         self._result = result
-        self._asked = asked
+        self._asked = time.monotonic()
+        self._steady_from, self._steady_to = clock.steady
         self._next = 0
         self.fault = ""
 
@@ -70,7 +100,10 @@ class _Stream:
         if self._next == 0:
             self._result.first.append(now / 1e9 - self._asked)
         else:
-            self._result.latencies.append((now - stamp) / 1e9)
+            latency = round((now - stamp) / 1e9, 6)
+            self._result.latencies.append(latency)
+            if self._steady_from < now / 1e9 < self._steady_to:
+                self._result.steady.append(latency)
         self._next = number + 1
         self._result.tokens += 1
 
@@ -90,32 +123,38 @@ async def run(job: Job) -> Result:
     connector = aiohttp.TCPConnector(limit=0)
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as http:
-        read = _direct if job.way == "direct" else _ours
-        begun, cpu = time.monotonic(), time.process_time()
+        clock, cpu = _Clock(job), time.process_time()
         async with asyncio.TaskGroup() as group:
             for number in range(job.streams):
-                group.create_task(_guarded(read, http, job, number, result))
-        result.seconds, result.cpu = time.monotonic() - begun, time.process_time() - cpu
+                group.create_task(_play(http, job, number, clock, result))
+        result.seconds, result.cpu = clock.passed, time.process_time() - cpu
     return result
 
 
-async def _guarded(read: Any, http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
+async def _play(http: aiohttp.ClientSession, job: Job, number: int, clock: _Clock, result: Result) -> None:
     # A whole token's time of jitter: streams that begin in step would all speak in the same instant.
-    jitter = random.Random(number).random() / job.rate  # noqa: S311
+    jitter = random.Random(number).random() / job.rate if job.rate else 0.0  # noqa: S311
     await asyncio.sleep(job.ramp * number / job.streams + jitter)
-    try:
-        await read(http, job, number, result)
-    except (aiohttp.ClientError, OSError, TimeoutError) as wrong:
-        result.wrong.append(f"{type(wrong).__name__}: {wrong}")
+    read, turn = (_direct if job.way == "direct" else _ours), 0
+    while turn < job.turns or clock.passed < job.again_for:
+        try:
+            await read(http, job, number, job.first_turn + turn, _Stream(result, clock), result)
+        except (aiohttp.ClientError, OSError, TimeoutError) as wrong:
+            result.wrong.append(f"{type(wrong).__name__}: {wrong}")
+            return
+        turn += 1
 
 
-def _wish(job: Job, number: int) -> str:
+def wish(job: Job, number: int) -> str:
+    """The message by which the scripted model knows what to play."""
     return f"Stream {number} [[stamp tokens={job.tokens} rate={job.rate:g}]]"
 
 
-async def _direct(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
-    body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": _wish(job, number)}]}
-    stream, clean = _Stream(result, time.monotonic()), False
+async def _direct(
+    http: aiohttp.ClientSession, job: Job, number: int, _turn: int, stream: _Stream, _result: Result
+) -> None:
+    body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": wish(job, number)}]}
+    clean = False
     async with http.post(f"{job.url}/chat/completions", json=body) as answer:
         answer.raise_for_status()
         async for line in answer.content:
@@ -132,13 +171,14 @@ async def _direct(http: aiohttp.ClientSession, job: Job, number: int, result: Re
     stream.end(job.tokens, clean=clean)
 
 
-async def _ours(http: aiohttp.ClientSession, job: Job, number: int, result: Result) -> None:
+async def _ours(http: aiohttp.ClientSession, job: Job, number: int, turn: int, stream: _Stream, result: Result) -> None:
     token, thread = job.threads[number]
     url = f"{job.url}/api/threads/{thread}/turn"
-    headers = {"authorization": f"Bearer {token}", "idempotency-key": f"bench-{thread}"}
-    stream, clean, rest = _Stream(result, time.monotonic()), False, b""
-    async with await _accepted(http, url, headers, _wish(job, number), result) as answer:
+    headers = {"authorization": f"Bearer {token}", "idempotency-key": f"bench-{thread}-{turn}"}
+    clean, rest = False, b""
+    async with await _accepted(http, url, headers, wish(job, number), result) as answer:
         async for data in answer.content.iter_any():
+            result.received += len(data)
             rest += data
             whole = rest.rfind(b"\n\n") + 2
             if whole < 2:

@@ -16,6 +16,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import Header, PubAck
 
+from contracts.sizes import refuse_large
+
 OnAck = Callable[[bool], None]
 """Called with True when the stream has the message, with False when it refused it."""
 
@@ -23,7 +25,11 @@ OnAck = Callable[[bool], None]
 async def publish_stored(
     client: Client, subject: str, payload: bytes, id: UUID, headers: Mapping[str, str] | None = None, timeout: float = 5
 ) -> PubAck:
-    """Publishes and waits until the stream has it; `id` becomes `Nats-Msg-Id`. Raises nats errors on refusal."""
+    """Publishes and waits until the stream has it; `id` becomes `Nats-Msg-Id`.
+
+    Raises `MessageTooLarge`, and nats errors on refusal.
+    """
+    refuse_large(subject, payload)
     stored_headers = {**(headers or {}), Header.MSG_ID.value: str(id)}
     return await client.jetstream().publish(subject, payload, timeout=timeout, headers=stored_headers)
 
@@ -42,7 +48,11 @@ class AckedPublisher:
         await self._client.flush()
 
     async def publish(self, subject: str, payload: bytes, on_ack: OnAck) -> str:
-        """Sends now; returns a ticket for `forget`. Raises nats errors if closed, or if its buffer is full."""
+        """Sends now; returns a ticket for `forget`.
+
+        Raises `MessageTooLarge`, and nats errors if closed, or if its buffer is full.
+        """
+        refuse_large(subject, payload)
         self._next += 1
         ticket = format(self._next, "x")
         self._waiting[ticket] = on_ack

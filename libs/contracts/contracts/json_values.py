@@ -35,10 +35,23 @@ def has_forbidden_key(value: Any) -> bool:
     return False
 
 
+def _is_unfit(text: str) -> bool:
+    """As `_UNFIT` says, but faster on tens of megabytes, where the pattern would hold up everybody else."""
+    if "\x00" in text:
+        return True
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def _fault(value: Any, depth: int) -> str | None:
     match value:
         case str():
-            return "half a surrogate pair or a NUL in a text" if _UNFIT.search(value) else None
+            return "half a surrogate pair or a NUL in a text" if _is_unfit(value) else None
         case bool() | None:
             return None
         case int():
@@ -61,7 +74,7 @@ def _mapping_fault(value: dict[Any, Any], depth: int) -> str | None:
     for name in value:
         if not isinstance(name, str):
             return "a key that is not text"
-        if _UNFIT.search(name):
+        if _is_unfit(name):
             return "half a surrogate pair or a NUL in a key"
     if _is_forbidden(value):
         return "__proto__ or constructor.prototype as a key"

@@ -10,6 +10,7 @@ from sqlalchemy import insert
 
 from contracts.event import Event
 from contracts.ids import uuid7
+from contracts.sizes import refuse_large
 from contracts.subjects import log_subject
 from store.models import OutboxRow
 from store.store import Session
@@ -35,6 +36,9 @@ def of_batch(turn_id: UUID, message: bytes) -> OutboxMessage:
 
 
 async def write(session: Session, messages: Sequence[OutboxMessage]) -> None:
+    """Raises `MessageTooLarge`, before anything commits: a row that the bus never takes would stay for ever."""
+    for message in messages:
+        refuse_large(message.subject, message.payload)
     if messages:
         rows = [{"id": m.id, "subject": m.subject, "payload": m.payload, "headers": m.headers} for m in messages]
         await session.execute(insert(OutboxRow), rows)

@@ -87,3 +87,33 @@ def test_an_invitation_lets_one_person_in(gateway, retinue):
     assert register(unused(), code).json()["error"] == "invite_invalid"
     admin = register(unused(), retinue("invite", "create", "--admin"))
     assert admin.json()["user"]["is_admin"] is True
+
+
+def test_invitations_are_listed_and_revoked(gateway, retinue):
+    retinue("user", "add", unused(), stdin=PASSWORD)
+    first, second, used = (json.loads(retinue("invite", "create", "--json")) for _ in range(3))
+    guest = unused()
+
+    def register(name, invite):
+        body = {"username": name, "password": PASSWORD, "invite": invite}
+        return gateway.client().post("/api/auth/register", json=body)
+
+    def listed(invite):
+        return next(
+            (each for each in json.loads(retinue("invite", "list", "--json")) if each["id"] == invite["id"]), None
+        )
+
+    assert register(guest, used["code"]).status_code == 201
+    assert (listed(used)["state"], listed(used)["used_by"]) == ("used", guest)
+    assert (listed(first)["state"], listed(first)["used_by"]) == ("open", None)
+    lines = retinue("invite", "list")
+    assert f"used by {guest}" in lines
+    assert all(invite["code"] not in lines for invite in (first, second, used))
+
+    retinue("invite", "revoke", first["id"])
+    retinue("invite", "revoke", second["code"])
+    assert listed(first) is listed(second) is None
+    for invite in (first, second):
+        assert register(unused(), invite["code"]).json()["error"] == "invite_invalid"
+    for gone in (first["id"], used["id"], "made-up"):
+        assert "no such invitation" in retinue("invite", "revoke", gone, code=1)

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, func, insert, update
+from sqlalchemy import delete, func, insert, select, update
 
-from store.models import Invite
+from store.models import Invite, User
 from store.store import Session
 from store.system.accounts import lock_first_account
+
+_ID_LENGTH = 16
+_ID = func.left(func.encode(Invite.code_hash, "hex"), _ID_LENGTH)
+
+
+@dataclass(frozen=True, slots=True)
+class InviteInfo:
+    """An invitation without its code; `used_by` is a user name."""
+
+    id: str
+    grants_admin: bool
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None
+    used_by: str | None
+    is_open: bool
+
+
+def invite_id(code_hash: bytes) -> str:
+    """What an invitation is called: the beginning of its digest, which opens nothing."""
+    return code_hash.hex()[:_ID_LENGTH]
 
 
 async def create_invite(
@@ -56,6 +79,23 @@ async def take_invite(session: Session, code_hash: bytes) -> bool | None:
 async def note_invited(session: Session, code_hash: bytes, user_id: UUID) -> None:
     """Who came with this code."""
     await session.execute(update(Invite).where(Invite.code_hash == code_hash).values(used_by=user_id))
+
+
+async def list_invites(session: Session) -> list[InviteInfo]:
+    """Every code that was not tidied away yet, the oldest first."""
+    is_open = Invite.used_at.is_(None) & (Invite.expires_at > func.now())
+    rows = await session.execute(
+        select(_ID, Invite.grants_admin, Invite.created_at, Invite.expires_at, Invite.used_at, User.username, is_open)
+        .outerjoin(User, User.id == Invite.used_by)
+        .order_by(Invite.created_at)
+    )
+    return [InviteInfo(*row) for row in rows]
+
+
+async def revoke_invite(session: Session, ids: Iterable[str]) -> bool:
+    """Whether one of these was an invitation that nobody had used."""
+    revoked = await session.execute(delete(Invite).where(_ID.in_(list(ids)), Invite.used_at.is_(None)))
+    return revoked.rowcount > 0
 
 
 async def remove_expired_invites(session: Session) -> int:

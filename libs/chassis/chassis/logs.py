@@ -7,6 +7,7 @@ text lines too, except that a traceback follows its line, each of its lines mark
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Generator, MutableMapping
@@ -95,7 +96,7 @@ def as_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """Renderer for people: time, level, process, event, then `key=value`."""
     traceback = event.pop("exception", None)
     at, level = str(event.pop("at", ""))[:23], event.pop("level", "")
-    instance, name = event.pop("instance", ""), event.pop("logger", "")
+    instance, name = f"{event.pop('instance', '')}[{event.pop('pid', '')}]", event.pop("logger", "")
     told = _one_line(str(event.pop("event", "")))
     fields = " ".join(f"{key}={_one_line(str(value))}" for key, value in event.items())
     line = f"{at} {level:<7} {instance} {told}" + (f"  {fields}" if fields else "") + (f"  [{name}]" if name else "")
@@ -105,8 +106,10 @@ def as_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
 
 
 def _stamp(instance: str) -> Any:
+    pid = os.getpid()  # two processes have the same name while one replaces the other
+
     def stamp(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        event["instance"] = instance
+        event["instance"], event["pid"] = instance, pid
         span = trace.get_current_span().get_span_context()
         if span.is_valid:
             event["trace_id"] = trace.format_trace_id(span.trace_id)

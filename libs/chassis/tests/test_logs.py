@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import os
 
 import pytest
 from pydantic import SecretStr
@@ -41,6 +42,7 @@ def test_an_event_is_one_line_with_its_fields(written):
         "level": "info",
         "logger": "room",
         "instance": "sample-1",
+        "pid": os.getpid(),
     }
 
 
@@ -124,7 +126,7 @@ def test_text_is_one_line_and_a_traceback_is_marked(text):
     except ValueError:
         logs.get("room").exception("fell")
     said, fell, *trace = text().splitlines()
-    assert "sample-1 said  words=a\\nforged line  [room]" in said
+    assert f"sample-1[{os.getpid()}] said  words=a\\nforged line  [room]" in said
     assert "error" in fell
     assert trace
     assert all(line.startswith("    | ") for line in trace)

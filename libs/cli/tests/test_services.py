@@ -56,3 +56,21 @@ def test_numbers_of_instances_are_settings(tmp_path: Path) -> None:
     built = assemble(DataFolder(tmp_path), load_settings(port=0, gateways=2, turn_runners=1), None)
     with built.listener:
         assert [program.name for program in built.services] == ["gateway-1", "gateway-2", "turn-runner-1"]
+
+
+def test_a_service_and_its_twin_differ_in_their_health_ports_alone(stack: Stack) -> None:
+    for program in stack.services:
+        twin = program.beside()
+        assert (twin.name, twin.argv, twin.inherited) == (program.name, program.argv, program.inherited)
+        assert twin.ports[-1] != program.ports[-1]
+        assert twin.ports[:-1] == program.ports[:-1]
+        told = {key for key in program.env if program.env[key] != twin.env[key]}
+        assert told == {"RETINUE_HEALTH_PORT"}
+        assert twin.beside().ports == program.ports
+        assert twin.beside().beside().ports == twin.ports
+
+
+def test_a_server_cannot_run_beside_itself(stack: Stack) -> None:
+    for program in stack.servers:
+        with pytest.raises(ValueError, match=f"{program.name} has no twin"):
+            program.beside()

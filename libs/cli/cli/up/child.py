@@ -22,6 +22,10 @@ LONGEST_DELAY = 10.0
 SOUND_SECONDS = 10.0
 # Deaths before it was ever ready, after which the first start is given up.
 FIRST_START_TRIES = 3
+# Services end their grace by themselves; only what is stuck is killed.
+STUCK_SECONDS = 1.5
+# Asks a service to hand over to its successor; see chassis.service.
+DRAIN_SIGNAL = signal.SIGUSR1
 # Wrong settings do not get better by trying again.
 MISCONFIGURED = f"exit code {os.EX_CONFIG}"
 
@@ -29,8 +33,11 @@ MISCONFIGURED = f"exit code {os.EX_CONFIG}"
 class Child:
     """The life of one row of the table."""
 
-    def __init__(self, program: Program, folder: DataFolder, lifeline: Lifeline, report: Report) -> None:
+    def __init__(
+        self, program: Program, folder: DataFolder, lifeline: Lifeline, report: Report, name: str | None = None
+    ) -> None:
         self.program = program
+        self.name = name or program.name
         self.restarts = 0
         self.started_at: float | None = None
         self.state = "stopped"
@@ -50,7 +57,7 @@ class Child:
         """Start it and wait until it is ready; Refused with the reason if it is not within `timeout` seconds."""
         self._ending.clear()
         self._ready.clear()
-        self._life = asyncio.create_task(self._live(), name=f"child {self.program.name}")
+        self._life = asyncio.create_task(self._live(), name=f"child {self.name}")
         ready = asyncio.create_task(self._ready.wait())
         await asyncio.wait({ready, self._life}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
@@ -59,12 +66,26 @@ class Child:
         if not self._ready.is_set():
             raise Refused(f"{self.program.name} was not ready within {timeout:.0f} s{self._last_words()}.")
 
+    def successor(self, name: str) -> "Child":
+        """One that may run beside this one until this one has left."""
+        child = Child(self.program.beside(), self._folder, self._lifeline, self._report, name)
+        child.restarts = self.restarts + 1
+        return child
+
     async def stop(self, grace: float, hurry: asyncio.Event | None = None) -> None:
         """End it: ask, wait for `grace` seconds or until `hurry`, then kill. It is not started again."""
+        await self._end(self.program.stop_signal, grace, hurry)
+
+    async def leave(self, grace: float, hurry: asyncio.Event | None = None) -> None:
+        """The same for one whose successor runs: it is asked to hand over."""
+        self.state = "draining"
+        await self._end(DRAIN_SIGNAL, grace, hurry)
+
+    async def _end(self, sign: signal.Signals, grace: float, hurry: asyncio.Event | None) -> None:
         self._ending.set()
         process = self._process
         if process is not None and process.returncode is None:
-            self._signal(self.program.stop_signal)
+            self._signal(sign)
             gone = asyncio.create_task(process.wait())
             hurried = asyncio.create_task((hurry or asyncio.Event()).wait())
             await asyncio.wait({gone, hurried}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
@@ -87,7 +108,7 @@ class Child:
 
     async def snapshot(self) -> dict[str, Any]:
         return {
-            "name": self.program.name,
+            "name": self.name,
             "kind": self.program.kind,
             "pid": self.pid,
             "ports": self.program.ports,
@@ -110,7 +131,7 @@ class Child:
             self.restarts += 1
             self.state = "waiting"
             delay = FIRST_DELAY if time.monotonic() - born > SOUND_SECONDS else min(delay * 2, LONGEST_DELAY)
-            self._report.progress(f"{self.program.name} ended ({end}) and is started again")
+            self._report.progress(f"{self.name} ended ({end}) and is started again")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), delay)
             if self._ending.is_set():

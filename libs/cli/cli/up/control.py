@@ -4,6 +4,7 @@ For other verbs and tools; all of these block, `await ask(data_dir, verb, ...)` 
   `hold(data_dir, name, seconds)`   stops a process, lets it rest, starts it; returns when it is ready again
   `stop(data_dir, name)`            stops it and leaves it stopped (the supervisor does not restart it)
   `start(data_dir, name)`           starts it again; returns when it is ready
+  `restart(data_dir, names)`        replaces processes, the new one before the old one leaves; no names: all services
   `ps(data_dir)`, `status(data_dir)`, `down(data_dir)`
 All raise Refused when no stack runs there, when the name is unknown, or when the supervisor says no.
 Names are those of `retinue ps`: nats, postgres, valkey, gateway-1, turn-runner-1, ...
@@ -16,7 +17,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ LONGEST_PATH = 100
 LINE_BYTES = 1 << 20
 SUPERVISOR_END_SECONDS = 10.0
 
-Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+Tell = Callable[[str], None]
+Answer = Callable[[dict[str, Any], Tell], Awaitable[Any]]
 
 
 def ps(data_dir: str | Path) -> list[dict[str, Any]]:
@@ -62,13 +64,21 @@ def hold(data_dir: str | Path, name: str, seconds: float) -> None:
     call(data_dir, "hold", name=name, seconds=seconds)
 
 
+def restart(data_dir: str | Path, names: Sequence[str] = (), tell: Tell | None = None) -> list[dict[str, Any]]:
+    """One row for each process that was restarted: name, was (its old pid), pid, seconds."""
+    return call(data_dir, "restart", tell, names=list(names))
+
+
 async def ask(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
     """`call` for event loops: they go on while a process is held."""
     return await asyncio.to_thread(call, data_dir, verb, **arguments)
 
 
-def call(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
-    """The supervisor's answer to one verb; Refused if there is no supervisor or it refuses."""
+def call(data_dir: str | Path, verb: str, tell: Tell | None = None, **arguments: Any) -> Any:
+    """The supervisor's answer to one verb; Refused if there is no supervisor or it refuses.
+
+    `tell` gets a sentence for each step of those that take long.
+    """
     folder = _folder_at(data_dir)
     state = _read_state(folder)
     with socket.socket(socket.AF_UNIX) as connection:
@@ -78,13 +88,15 @@ def call(data_dir: str | Path, verb: str, **arguments: Any) -> Any:
             raise Refused(_not_running(folder)) from error
         connection.sendall(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
         with connection.makefile("rb") as answers:
-            line = answers.readline()
-    if not line:
-        raise Refused(f"The supervisor on {folder.root} ended before it answered.")
-    answer = json.loads(line)
-    if "refused" in answer:
-        raise Refused(answer["refused"])
-    return answer["result"]
+            for line in answers:
+                answer = json.loads(line)
+                if "refused" in answer:
+                    raise Refused(answer["refused"])
+                if "result" in answer:
+                    return answer["result"]
+                if tell is not None:
+                    tell(answer["progress"])
+    raise Refused(f"The supervisor on {folder.root} ended before it answered.")
 
 
 class ControlDoor:
@@ -118,18 +130,23 @@ class ControlDoor:
         try:
             line = await reader.readline()
             if line:
-                writer.write(json.dumps(await self._reply(json.loads(line))).encode() + b"\n")
+                reply = await self._reply(json.loads(line), lambda sentence: _write(writer, {"progress": sentence}))
+                _write(writer, reply)
                 await writer.drain()
         except ConnectionError:
             return  # the command was interrupted; what it asked for goes on
         finally:
             writer.close()
 
-    async def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+    async def _reply(self, request: dict[str, Any], tell: Tell) -> dict[str, Any]:
         try:
-            return {"result": await self._answer(request)}
+            return {"result": await self._answer(request, tell)}
         except Refused as error:
             return {"refused": str(error)}
+
+
+def _write(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    writer.write(json.dumps(message).encode() + b"\n")
 
 
 def _folder_at(data_dir: str | Path) -> DataFolder:

@@ -66,6 +66,9 @@ class EmbeddedStack:
     def start_process(self, name: str) -> None:
         control.start(self.data_dir, name)
 
+    def restart(self, *names: str) -> list[dict[str, Any]]:
+        return control.restart(self.data_dir, names)
+
     def log(self, name: str) -> str:
         return DataFolder(self.data_dir).log(name).read_text(errors="replace")
 

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,14 @@ class Program:
     stop_signal: signal.Signals = signal.SIGTERM
     account: Account | None = None
     inherited: tuple[int, ...] = ()
+    twin: "Program | None" = None
+    """The same on ports of its own, to be started beside it; none where there can be only one."""
+
+    def beside(self) -> "Program":
+        """The twin, whose own twin is this one: the two take turns."""
+        if self.twin is None:
+            raise ValueError(f"{self.name} has no twin")
+        return replace(self.twin, twin=replace(self, twin=None))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from cli.up import nats, postgres, probes, valkey
@@ -65,7 +65,14 @@ def programs(services: tuple[Service, ...], ground: Ground, listener: int) -> li
 
 
 def _program(service: Service, instance: str, ground: Ground, listener: int) -> Program:
-    health = ground.ports.claim(f"{instance}.health")
+    first, second = (
+        _program_on(ground.ports.claim(f"{instance}.{port}"), service, instance, ground, listener)
+        for port in ("health", "health2")
+    )
+    return replace(first, twin=second)
+
+
+def _program_on(health: int, service: Service, instance: str, ground: Ground, listener: int) -> Program:
     env = os.environ | environment(service, instance, ground)
     env["RETINUE_HEALTH_PORT"] = str(health)
     if service.public:
@@ -93,6 +100,7 @@ def environment(service: Service, instance: str, ground: Ground) -> dict[str, st
         "RETINUE_DATA_DIR": str(ground.folder.root),
         "RETINUE_HOST": ground.settings.host,
         "RETINUE_STOP_GRACE": str(ground.settings.grace_seconds),
+        "RETINUE_DRAIN_GRACE": str(ground.settings.drain_grace),
         "PYTHONUNBUFFERED": "1",
     }
     if service.uses_valkey:

@@ -27,6 +27,7 @@ class UpSettings(BaseSettings):
     turn_runners: int = Field(2, ge=1, le=64, description="Turn-runner processes.")
     min_free_mb: int = Field(512, ge=0, description="Free disk space in MiB below which the stack does not start.")
     grace_seconds: float = Field(5.0, ge=0, description="Seconds that services have to end when the stack stops.")
+    drain_grace: float = Field(60.0, ge=0, description="Seconds that a service has to hand over when it is restarted.")
     start_timeout_seconds: float = Field(60.0, gt=0, description="Seconds that each process has to become ready.")
     log_max_mb: int = Field(20, ge=1, description="Size in MiB at which the log of a process is rotated.")
     log_keep: int = Field(3, ge=0, description="Rotated logs that are kept of each process.")

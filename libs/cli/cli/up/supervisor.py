@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.up import logs, model_check, services
 from cli.up.account import Account
-from cli.up.child import Child
+from cli.up.child import STUCK_SECONDS, Child
 from cli.up.control import ControlDoor
 from cli.up.ending import MARK, sweep
 from cli.up.folder import DataFolder, stamp_layout
@@ -23,14 +23,11 @@ from cli.up.private_files import write_private_json
 from cli.up.program import Ground, Program
 from cli.up.refusal import Refused
 from cli.up.report import Report
+from cli.up.restart import SERVER_GRACE_SECONDS, Restarts
 from cli.up.services import Service
 from cli.up.settings import UpSettings
 from cli.up.stack import Stack, assemble
 from cli.up.verbs import Verbs
-
-SERVER_GRACE_SECONDS = 20.0
-# Services end their grace by themselves; only what is stuck is killed.
-STUCK_SECONDS = 1.5
 
 
 class Supervisor:
@@ -53,7 +50,8 @@ class Supervisor:
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._ended = asyncio.Event()
-        self._verbs = Verbs(folder, self._children, settings.start_timeout_seconds, self.stop)
+        restarts = Restarts(self._children, settings, self._stopping, self._hurry)
+        self._verbs = Verbs(folder, self._children, restarts, settings.start_timeout_seconds, self.stop)
 
     async def run(self) -> None:
         """From the lock of the folder to the end of the last process; Refused if the stack cannot be started."""

@@ -1,6 +1,7 @@
-"""The verbs of the embedded stack: up, down, ps, status, logs, doctor, migrate."""
+"""The verbs of the embedded stack: up, down, restart, ps, status, logs, doctor, migrate."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for script
 
 
 def register(app: typer.Typer) -> None:
-    for verb in (up, down, ps, status, logs, doctor, migrate):
+    for verb in (up, down, restart, ps, status, logs, doctor, migrate):
         app.command()(verb)
 
 
@@ -43,6 +44,23 @@ def down(data_dir: DataDir = None) -> None:
 
     control.down(named_root(data_dir))
     print("Retinue has stopped.")
+
+
+def restart(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of `retinue ps`; all services without.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Restart services one after the other, each new process before the old one leaves."""
+    from cli.up import control
+    from cli.up.folder import named_root
+
+    def tell(sentence: str) -> None:
+        print(sentence, file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    restarted = control.restart(named_root(data_dir), names or [], tell)
+    if as_json:
+        _print_json(restarted)
 
 
 def ps(data_dir: DataDir = None, as_json: AsJson = False) -> None:

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cli.up.child import Child
 from cli.up.folder import DataFolder
 from cli.up.refusal import Refused
+from cli.up.restart import Restarts, Tell
 
 GRACE_SECONDS = 10.0
 LONGEST_HOLD_SECONDS = 3600.0
@@ -17,24 +19,33 @@ class Verbs:
     """The verbs of `cli.up.control`, by name."""
 
     def __init__(
-        self, folder: DataFolder, children: dict[str, Child], start_timeout: float, end: Callable[[], asyncio.Event]
+        self,
+        folder: DataFolder,
+        children: dict[str, Child],
+        restarts: Restarts,
+        start_timeout: float,
+        end: Callable[[], asyncio.Event],
     ) -> None:
         self.url: str | None = None
         self.warning: str | None = None
         self._folder = folder
         self._children = children
+        self._restarts = restarts
+        self._restarting: str | None = None
         self._start_timeout = start_timeout
         self._end = end
         self._begun = time.time()
         self._busy: set[str] = set()
 
-    async def answer(self, request: dict[str, Any]) -> Any:
+    async def answer(self, request: dict[str, Any], tell: Tell) -> Any:
+        """The result of one verb; what takes long tells how far it is."""
         verbs = {
             "ps": self.ps,
             "status": self.status,
             "stop": self.stop,
             "start": self.start,
             "hold": self.hold,
+            "restart": partial(self.restart, tell=tell),
             "down": self.down,
         }
         verb = verbs.get(request.pop("verb", ""))
@@ -78,6 +89,28 @@ class Verbs:
             await child.stop(GRACE_SECONDS)
             await asyncio.sleep(seconds)
             await child.start(self._start_timeout)
+
+    async def restart(self, names: list[str], tell: Tell) -> list[dict[str, Any]]:
+        """These processes, or all services, one after the other; the first that cannot be restarted ends it."""
+        if self._restarting is not None:
+            raise Refused(
+                f"A restart is under way, of {self._restarting} at the moment: see `retinue ps`, and ask again when "
+                "it has ended."
+            )
+        for name in names:
+            self._child(name)
+        chosen = list(dict.fromkeys(names)) or self._restarts.services()
+        if not chosen:
+            raise Refused("This stack has no services: name the servers that shall be restarted.")
+        done: list[dict[str, Any]] = []
+        try:
+            for self._restarting in chosen:
+                with _Turn(self._busy, self._restarting):
+                    done.append(await self._restarts.restart(self._restarting))
+                tell(f"{self._restarting} was restarted ({done[-1]['seconds']} s)")
+        finally:
+            self._restarting = None
+        return done
 
     async def down(self) -> None:
         await self._end().wait()

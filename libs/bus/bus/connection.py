@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import nats.errors
 from nats.aio.client import Client
 
+from bus.client import BusClient
+
 log = logging.getLogger(__name__)
 
 RECONNECT_WAIT = 0.25
@@ -83,7 +85,7 @@ def client_options(
 
 async def connect(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> Client:
     """A connected client; raises `nats.errors.Error` or OSError when the broker does not answer or refuses us."""
-    client = Client()
+    client = BusClient()
     options = client_options(
         url, name, on_disconnect=on_disconnect, on_reconnect=on_reconnect, is_closed=lambda: client.is_closed
     )

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.js.api import Header, PubAck
 
+from bus.client import directly
 from contracts.sizes import refuse_large
 
 OnAck = Callable[[bool], None]
@@ -44,7 +44,7 @@ class AckedPublisher:
         self._waiting: dict[str, OnAck] = {}
 
     async def start(self) -> None:
-        await self._client.subscribe(self._prefix + "*", cb=self._acknowledged, pending_msgs_limit=-1)
+        await self._client.subscribe(self._prefix + "*", cb=directly(self._acknowledged), pending_msgs_limit=-1)
         await self._client.flush()
 
     async def publish(self, subject: str, payload: bytes, on_ack: OnAck) -> str:
@@ -67,8 +67,8 @@ class AckedPublisher:
         """The caller no longer waits for this acknowledgement (it published again, or dropped the turn)."""
         self._waiting.pop(ticket, None)
 
-    async def _acknowledged(self, message: Msg) -> None:
-        on_ack = self._waiting.pop(message.subject[len(self._prefix) :], None)
+    def _acknowledged(self, subject: str, data: bytes) -> None:
+        on_ack = self._waiting.pop(subject[len(self._prefix) :], None)
         if on_ack is not None:
             # `{"stream":"LOG","seq":7}`; a refusal carries "error", and "no responders" has no body at all.
-            on_ack(b'"seq"' in message.data and b'"error"' not in message.data)
+            on_ack(b'"seq"' in data and b'"error"' not in data)

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import nats.errors
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
+from bus.client import directly
 from chassis import logs, metrics
 from contracts.batches import unpack
 from contracts.subjects import log_subject
@@ -37,7 +37,7 @@ class _Channel:
     async def _open(self) -> bool:
         """Whether the broker has confirmed that we listen; if not, it will once it is back."""
         try:
-            self._subscription = await self._client.subscribe(log_subject(self._turn_id), cb=self._arrived)
+            self._subscription = await self._client.subscribe(log_subject(self._turn_id), cb=directly(self._arrived))
             if not self._client.is_connected:
                 return False
             # What we publish or ask from now on comes after it at the broker; other publishers need the answer.
@@ -47,11 +47,11 @@ class _Channel:
             return False
         return True
 
-    async def _arrived(self, message: Msg) -> None:
+    def _arrived(self, subject: str, data: bytes) -> None:
         try:
-            batch = unpack(message.data)
+            batch = unpack(data)
         except ValueError as wrong:
-            log.warning("ignored on the bus", subject=message.subject, reason=str(wrong))
+            log.warning("ignored on the bus", subject=subject, reason=str(wrong))
             return
         for viewer in self.viewers:
             viewer.hear(batch)

@@ -1,0 +1,124 @@
+"""The short way through nats-py: however the bytes are cut, it hears what the long way hears."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from nats import errors
+from nats.aio.msg import Msg
+from nats.protocol.parser import Parser
+
+from bus.client import BusClient, directly
+
+
+class Witness:
+    """A connected client without a server: what its parser is fed is what would have been read."""
+
+    def __init__(self, *, short: bool) -> None:
+        self.client: Any = BusClient()
+        if not short:
+            self.client._ps = Parser(self.client)
+        self.heard: list[tuple[str, bytes]] = []
+        self.other: list[tuple[str, str, bytes]] = []
+        self.wrong: list[Exception] = []
+        self.client._error_cb = self._said
+
+    async def _said(self, wrong: Exception) -> None:
+        self.wrong.append(wrong)
+
+    async def listen(self) -> None:
+        for sid, callback in ((1, directly(lambda subject, data: self.heard.append((subject, data)))), (2, self._long)):
+            self.client._subs[sid] = _Subscription(callback)
+
+    async def _long(self, message: Msg) -> None:
+        self.other.append((message.subject, message.reply, message.data))
+
+    async def read(self, data: bytes, cuts: list[int]) -> None:
+        for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+            await self.client._ps.parse(data[begin:end])
+        for subscription in self.client._subs.values():
+            await subscription.work()
+
+
+class _Subscription:
+    """As much of nats-py's as a client needs to deliver to."""
+
+    def __init__(self, callback: Any) -> None:
+        self._cb = callback
+        self._received = self._max_msgs = self._pending_size = self._pending_bytes_limit = 0
+        self._jsi = self._future = None
+        self._pending_queue = self
+        self.waiting: list[Msg] = []
+
+    def put_nowait(self, message: Msg) -> None:
+        self.waiting.append(message)
+
+    async def work(self) -> None:
+        for message in self.waiting:
+            await self._cb(message)
+        self.waiting.clear()
+
+
+def frames(seed: int) -> bytes:
+    made, chance = bytearray(), random.Random(seed)
+    for number in range(40):
+        data = chance.randbytes(chance.choice([0, 1, 30, 300, 70_000]))
+        sid = chance.choice([1, 1, 2, 9])
+        reply = b"" if chance.random() < 0.5 else b"_INBOX.x.%d " % number
+        head = b"NATS/1.0\r\nA: %d\r\n\r\n" % number
+        made += chance.choice(
+            [
+                b"MSG log.%d %d %b%d\r\n%b\r\n" % (number, sid, reply, len(data), data),
+                b"HMSG log.%d %d %b%d %d\r\n%b%b\r\n"
+                % (number, sid, reply, len(head), len(head) + len(data), head, data),
+                b"+OK\r\n",
+            ]
+        )
+    return bytes(made)
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_both_ways_hear_the_same_however_the_reads_are_cut(seed: int) -> None:
+    data, chance = frames(seed), random.Random(-seed)
+    cuts = sorted(chance.sample(range(1, len(data)), chance.choice([0, 3, 60])))
+    ways = [Witness(short=True), Witness(short=False)]
+    for way in ways:
+        await way.listen()
+        await way.read(data, cuts)
+        assert way.wrong == []
+    assert ways[0].heard == ways[1].heard
+    assert ways[0].other == ways[1].other
+    assert ways[0].client.stats == ways[1].client.stats
+    assert ways[0].heard
+
+
+async def test_a_listener_that_raises_is_reported_and_the_next_message_still_comes() -> None:
+    witness = Witness(short=True)
+
+    def refuse(subject: str, data: bytes) -> None:
+        witness.heard.append((subject, data))
+        raise LookupError(subject)
+
+    witness.client._subs[1] = _Subscription(directly(refuse))
+    await witness.read(b"MSG a 1 1\r\nx\r\nMSG b 1 1\r\ny\r\n", [])
+    assert [subject for subject, _ in witness.heard] == ["a", "b"]
+    assert [str(wrong) for wrong in witness.wrong] == ["a", "b"]
+
+
+@pytest.mark.parametrize("subject", ["", "two words", "line\r\nPUB evil 0", "tab\tbed"])
+async def test_a_subject_that_would_break_the_line_is_refused(subject: str) -> None:
+    client: Any = BusClient()
+    client._status, client._max_pending_size = client.CONNECTED, 1 << 20
+    with pytest.raises(errors.BadSubjectError):
+        await client.publish(subject or "", b"")
+    if subject:
+        with pytest.raises(errors.BadSubjectError):
+            await client.publish("log.1", b"", reply=subject)
+    assert client._pending == []
+
+
+async def test_a_client_that_was_never_connected_says_so() -> None:
+    with pytest.raises(errors.Error):
+        await BusClient().publish("log.1", b"")

@@ -60,6 +60,12 @@ def starting_with(program: str) -> list[object]:
     return [pytest.param(line, id=f"{page}: {line[:50]}") for page, line in wanted]
 
 
+def test_there_are_examples_of_each_kind() -> None:
+    """Else the tests below would be passed by saying nothing."""
+    assert RUNNABLE
+    assert all(len(starting_with(program)) > 3 for program in ("retinue", "make", "python -m"))
+
+
 @pytest.mark.parametrize("text", RUNNABLE)
 def test_an_example_runs(text: str) -> None:
     exec(compile(text, "an example", "exec"), {"__name__": "example"})

@@ -169,6 +169,9 @@ async def test_a_heartbeat_that_crosses_an_end_takes_nothing_away(
         for turn_id in turn_ids:
             await town.traffic.until(turn_id, "turn.completed.v1")
             await town.traffic.until(turn_id, f"log.{turn_id}")
+            row = await database.turn(turn_id)
+            assert (row.status, row.ended_by, row.epoch) == ("finished", "reply", 1)
+        assert not beating.done(), "it beat to the end"
         beating.cancel()
 
 

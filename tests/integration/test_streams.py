@@ -412,7 +412,9 @@ async def test_a_closed_window_stops_nothing(scene: Scene, store: Store) -> None
     await scene.watch.until(lambda m: m.position.number == 1)
     scene.watch.close()
     await scene.writer.text("a", "still here")
-    await scene.another().until(lambda m: texts(m) == ["still here"])
+    assert texts(await scene.another().until(lambda m: texts(m) == ["still here"])) == ["still here"]
+    answer = await scene.client.stop(scene.watch.thread_id)
+    assert answer["status"] == "stopping", "it was running still"
 
 
 async def test_unknown_and_foreign_threads_look_alike(scene: Scene, gateway: Gateway) -> None:

@@ -55,7 +55,7 @@ BAD = {
 
 @pytest.mark.parametrize("sequence", GOOD.values(), ids=GOOD.keys())
 def test_sequences_that_keep_the_rules(sequence: list[c.Chunk]):
-    order(sequence)
+    assert order(sequence).finished is (sequence[-1]["type"] == "finish")
 
 
 @pytest.mark.parametrize(("sequence", "why"), BAD.values(), ids=BAD.keys())

@@ -58,8 +58,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("chunk", MADE, ids=lambda chunk: chunk["type"])
-def test_what_the_makers_make_may_be_sent(chunk: chunks.Chunk):
+def test_what_the_makers_make_may_be_sent_and_nothing_more(chunk: chunks.Chunk):
     chunks.check(chunk)
+    with pytest.raises(chunks.ChunkError, match="unknown field more"):
+        chunks.check({**chunk, "more": 1})
 
 
 def test_the_makers_cover_the_protocol():

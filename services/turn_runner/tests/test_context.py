@@ -83,7 +83,9 @@ def test_the_composition_of_each_channel(channel: str) -> None:
     for each in tools:
         schema = orjson.dumps(each.schema, option=orjson.OPT_INDENT_2).decode()
         made += f"## {each.name} ({each.tier})\n\n{each.description}\n\n```json\n{schema}\n```\n\n"
-    held_to(COMPOSITIONS / f"{channel}.md", made or "none\n")
+    assert ADA.name in made
+    assert all(f"## {each.name} (" in made for each in tools)
+    held_to(COMPOSITIONS / f"{channel}.md", made)
 
 
 def test_instructions_are_the_same_bytes_all_day_and_change_only_at_their_end_the_next() -> None:

@@ -76,3 +76,18 @@ def history(
     from cli.bench.history import run
 
     raise typer.Exit(0 if run(short=short, long=long, as_json=as_json) else 1)
+
+
+@app.command()
+def crash(
+    minutes: Annotated[float, typer.Option(help="How long faults are played.", min=0.2)] = 5.0,
+    seed: Annotated[int, typer.Option(help="What the faults and the load are drawn from.")] = 1,
+    streams: Annotated[int, typer.Option(help="Conversations at once.", min=1)] = 16,
+    as_json: Json = False,
+    keep: Annotated[Path | None, typer.Option(help="Keep the stack's data (and logs) in this new folder.")] = None,
+) -> None:
+    """Kill everything again and again, under load, and look from the outside whether every promise held."""
+    from cli.bench.crash.run import Wanted, run
+
+    report = run(Wanted(minutes=minutes, seed=seed, streams=streams, as_json=as_json, keep=keep))
+    raise typer.Exit(0 if report.has_passed else 1)

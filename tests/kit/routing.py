@@ -46,6 +46,7 @@ class UnknownSubject(Exception):
 
 
 GENERIC = {
+    ("bus.client", "subject"): "the client itself, under whatever its callers publish",
     ("bus.publish", "subject"): "publishes for others: the outbox relay, and the writer of the log",
     ("chassis.relay", "row.subject"): "rows of the outbox, whose writers are ways of their own",
     ("bus.publish", "self._prefix + '*'"): "the client's own inbox",

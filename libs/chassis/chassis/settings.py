@@ -133,6 +133,9 @@ class ServiceSettings(BaseSettings):
         1000, "rows published at once right after commit; more are left to the sweep", unit="rows", ge=1
     )
     outbox_keep: float = setting(3600.0, "how long sent rows are kept for the curious", unit="s", ge=0)
+    facts_keep: float = setting(
+        3 * 86400.0, "how long sent facts are kept, so that lost ones can be found and sent again", unit="s", ge=86400
+    )
 
     faults: Path | None = setting(None, "for crash tests: folder of armed kill points; ignored in production")
 

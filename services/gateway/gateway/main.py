@@ -19,6 +19,7 @@ from chassis.http import HttpServer, bind, inherited
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from chassis.service import Service, run
+from gateway import dead_letters
 from gateway.addresses import ClientAddresses
 from gateway.app import make_app
 from gateway.auth import Authenticator
@@ -55,6 +56,7 @@ async def compose(service: Service[GatewaySettings]) -> None:
         streams=Streams(bus, store, settings.stream_limits),
     )
     service.spawn("tidy", _tidy(store, settings))
+    service.spawn("dead-letters", dead_letters.watch(store, settings))
     service.spawn("streams", parts.streams.run())
     app = make_app(parts)
     listener = bind(settings.host, settings.port) if settings.listen_fd is None else inherited(settings.listen_fd)
@@ -106,6 +108,7 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
         batch=settings.outbox_batch,
         in_flight=settings.outbox_in_flight,
         keep=settings.outbox_keep,
+        keep_facts=settings.facts_keep,
     )
     relays.append(relay)
     service.spawn("outbox", relay.run())

@@ -76,6 +76,13 @@ class GatewaySettings(ServiceSettings):
     messages_per_user: int = setting(0, "messages per user, channel and window; 0: no limit", ge=0)
     message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
 
+    # Dead letters
+    dead_letters_every: float = setting(30.0, "how often dead letters are counted for /metrics", unit="s", gt=0)
+    dead_letters_keep: float = setting(
+        30 * 86400.0, "how long a dead letter is kept after its replay; others wait for a decision", unit="s", gt=0
+    )
+    dead_letter_shown: int = setting(64 * 1024, "how much of a payload is shown", unit="bytes", ge=1024)
+
     # Streams
     stream_queue_batches: int = setting(64, "batches queued for a slow viewer before it reads the log", ge=1)
     stream_queue_bytes: int = setting(

@@ -9,8 +9,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from pydantic import ValidationError
 
-from bus.broker import subscription
+from bus.broker import consumer, subscription
+from bus.delivery import Delivery
 from chassis import faults, logs, tracing
+from chassis.parking import NeverAnswered, park
 from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
 from contracts.turns import TurnRequested
 from store import StoreAway, turns
@@ -25,14 +27,16 @@ def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> 
     @broker.subscriber(**subscription(TURN_CONSUMER))
     async def on_turn_requested(message: NatsMessage) -> None:
         """Claims, acknowledges, starts the turn; returns when a slot is free for the next."""
+        delivery = Delivery.of(message, consumer(TURN_CONSUMER))
         try:
             request = TurnRequested.model_validate_json(message.body)
         except ValidationError as wrong:
-            log.error("not a turn request; dropped", reason=str(wrong))
-            await message.reject()
+            await park(workshop.store, delivery, wrong)
             return
-        redelivered = (message.raw_message.metadata.num_delivered or 1) > 1
-        with tracing.consumer_span(TURN_REQUESTED, message.headers, redelivered=redelivered):
+        if delivery.is_too_often:
+            await park(workshop.store, delivery, NeverAnswered(delivery.count), request.id)
+            return
+        with tracing.consumer_span(TURN_REQUESTED, message.headers, redelivered=delivery.count > 1):
             claim = await _claim(request, message, workshop, slots)
             faults.reached("claimed")
             await message.ack()  # whether or not the claim took: the message was a wake-up

@@ -53,6 +53,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
         batch=settings.outbox_batch,
         in_flight=settings.outbox_in_flight,
         keep=settings.outbox_keep,
+        keep_facts=settings.facts_keep,
     )
     service.spawn("outbox", relay.run())
 

@@ -1,6 +1,14 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, agents, chat, threads, tokens, turns
+from gateway.routes import accounts, admin_dead_letters, agents, chat, threads, tokens, turns
 
-ROUTES = (accounts.routes, tokens.routes, agents.routes, threads.routes, turns.routes, chat.routes)
+ROUTES = (
+    accounts.routes,
+    tokens.routes,
+    agents.routes,
+    threads.routes,
+    turns.routes,
+    chat.routes,
+    admin_dead_letters.routes,
+)
 """Every route of the gateway."""

@@ -18,10 +18,10 @@ from bus.broker import make_broker, subscription
 from bus.connection import connect
 from bus.permissions import PERMISSIONS
 from bus.publish import AckedPublisher, publish_stored
-from bus.streams import check_streams, ensure_streams
+from bus.streams import FOR_EVER, check_streams, ensure_streams
 from contracts.event import Event
 from contracts.ids import uuid7
-from contracts.subjects import CONSUMERS, MAX_PAYLOAD, STREAMS, TURN_CONSUMER, log_subject
+from contracts.subjects import CONSUMERS, MAX_PAYLOAD, STREAMS, TURN_CONSUMER, kept_subjects, log_subject
 from contracts.turns import TurnCompleted, TurnRequested, TurnStatus
 from tests.kit.stack import Servers
 
@@ -55,13 +55,14 @@ async def test_streams_are_as_declared_and_making_them_again_changes_nothing(adm
     for spec in STREAMS:
         config = (await admin.jetstream().stream_info(spec.name)).config
         assert config == before[spec.name]
-        assert (config.subjects, config.max_bytes) == (list(spec.subjects), spec.max_bytes)
+        assert (config.subjects, config.max_bytes) == (kept_subjects(spec), spec.max_bytes)
         assert config.max_age == spec.max_age
         assert config.discard == spec.discard
         assert config.retention == spec.retention
     for consumer in CONSUMERS:
         made = (await admin.jetstream().consumer_info(consumer.stream, consumer.name)).config
-        assert (made.ack_wait, made.max_deliver) == (consumer.ack_wait, consumer.max_deliver)
+        assert (made.ack_wait, made.max_deliver) == (consumer.ack_wait, FOR_EVER)
+        assert made.filter_subjects == consumer.filters
         assert made.max_ack_pending == consumer.max_ack_pending
 
 

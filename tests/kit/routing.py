@@ -17,7 +17,7 @@ from typing import Any, Literal
 import grimp
 
 import contracts.turns  # noqa: F401 - registers its events
-from bus.broker import make_broker
+from bus.broker import consumer, make_broker
 from contracts import subjects
 from contracts.event import EVENTS
 from turn_runner.handlers import subscribe_requests
@@ -136,11 +136,12 @@ def _subscribers() -> Iterator[Way]:
     subscribe_requests(broker, None, None)  # type: ignore[arg-type]
     for each in broker.subscribers:
         subscriber: Any = each
-        yield Way(subscriber.subject.template, "hears", "turn_runner.handlers", f"{subscriber.stream.name} (pull)")
-        consumer = f"{subscriber.stream.name}.{subscriber.extra_options.get('durable')}"
-        for ask in (f"$JS.API.CONSUMER.MSG.NEXT.{consumer}", f"$JS.API.CONSUMER.INFO.{consumer}"):
+        for subject in consumer(subscriber.extra_options["durable"]).filters:
+            yield Way(subject, "hears", "turn_runner.handlers", f"{subscriber.stream.name} (pull)")
+        durable = f"{subscriber.stream.name}.{subscriber.extra_options['durable']}"
+        for ask in (f"$JS.API.CONSUMER.MSG.NEXT.{durable}", f"$JS.API.CONSUMER.INFO.{durable}"):
             yield Way(ask, "asks", "turn_runner.handlers", "pull subscriber")
-        yield Way(f"$JS.ACK.{consumer}.>", "asks", "turn_runner.handlers", "acknowledgement")
+        yield Way(f"$JS.ACK.{durable}.>", "asks", "turn_runner.handlers", "acknowledgement")
 
 
 class _Reader:
@@ -168,6 +169,9 @@ class _Reader:
                 yield Way(subject_of(self.events[name]), "sends", self.module, "outbox")
         elif name == "of_batch" and self.module != "store.outbox":
             yield Way("log.*", "sends", self.module, "outbox")
+        elif name == "again_subject" and self.module.startswith("store."):
+            for each in subjects.CONSUMERS:
+                yield Way(subjects.again_subject(each), "sends", self.module, "outbox")
         elif name in BROKER_CALLS:
             yield Way(BROKER_CALLS[name], "asks", self.module, name)
         elif name in ("publish", "subscribe", "request", "_ask") and node.args and _is_method(node.func):

@@ -13,6 +13,7 @@ from faststream.nats import ConsumerConfig, JStream, NatsBroker, PullSub
 from nats.js.api import DeliverPolicy
 
 from bus.connection import Callback, client_options, quiet
+from bus.streams import FOR_EVER
 from contracts.subjects import CONSUMERS, ConsumerSpec
 
 FETCH_TIMEOUT = 3.0
@@ -36,9 +37,9 @@ def consumer(name: str) -> ConsumerSpec:
     return next(spec for spec in CONSUMERS if spec.name == name)
 
 
-def subscription(name: str) -> dict[str, Any]:
+def subscription(declared: str | ConsumerSpec) -> dict[str, Any]:
     """Arguments for `broker.subscriber` that bind it to a declared consumer: pull, one at a time, manual ack."""
-    spec = consumer(name)
+    spec = consumer(declared) if isinstance(declared, str) else declared
     return {
         "subject": spec.filter_subject,
         "durable": spec.name,
@@ -46,10 +47,11 @@ def subscription(name: str) -> dict[str, Any]:
         "pull_sub": PullSub(batch_size=1, timeout=FETCH_TIMEOUT),
         "config": ConsumerConfig(
             durable_name=spec.name,
+            filter_subjects=spec.filters,
             deliver_policy=DeliverPolicy.ALL,
             ack_wait=spec.ack_wait,
             max_ack_pending=spec.max_ack_pending,
-            max_deliver=spec.max_deliver,
+            max_deliver=FOR_EVER,
         ),
         "ack_policy": AckPolicy.MANUAL,
         # FastStream's default is `_INBOX.`, which our users may not read: pulls would wait for ever, and in silence.

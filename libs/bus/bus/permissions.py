@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
+from contracts.subjects import CONSUMERS, TURN_CONSUMER, TURN_REQUESTED, again_subject
 
 
 class Permissions(TypedDict):
     publish: list[str]
     subscribe: list[str]
+
+
+AGAIN = [again_subject(consumer) for consumer in CONSUMERS]
+"""Whoever sweeps the outbox publishes what is sent again, whoever it is for."""
 
 
 def _service(name: str, publish: list[str], subscribe: list[str]) -> Permissions:
@@ -32,6 +36,7 @@ PERMISSIONS: dict[str, Permissions] = {
             "log.*",
             "ctl.stop.*",
             "fact.>",
+            *AGAIN,
             "$JS.API.CONSUMER.CREATE.LOG.*.log.*",
             "$JS.API.CONSUMER.DELETE.LOG.*",
             "$JS.API.CONSUMER.MSG.NEXT.LOG.*",
@@ -44,6 +49,7 @@ PERMISSIONS: dict[str, Permissions] = {
             TURN_REQUESTED,
             "log.*",
             "fact.>",
+            *AGAIN,
             f"$JS.API.CONSUMER.MSG.NEXT.TURN.{TURN_CONSUMER}",
             f"$JS.API.CONSUMER.INFO.TURN.{TURN_CONSUMER}",
             f"$JS.ACK.TURN.{TURN_CONSUMER}.>",

@@ -7,6 +7,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import (
@@ -20,17 +22,20 @@ from nats.js.api import (
 )
 from nats.js.errors import NotFoundError
 
-from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, STREAMS, ConsumerSpec, StreamSpec
+from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, STREAMS, ConsumerSpec, StreamSpec, kept_subjects
+
+FOR_EVER = -1
+"""The broker delivers until somebody acknowledges; the end of an event's tries is ours to say, and to show."""
 
 
 class StreamMissing(Exception):
     """A declared stream or consumer is not there: `retinue migrate` has not run."""
 
 
-def _stream_config(spec: StreamSpec, replicas: int) -> StreamConfig:
+def _stream_config(spec: StreamSpec, consumers: Sequence[ConsumerSpec], replicas: int) -> StreamConfig:
     return StreamConfig(
         name=spec.name,
-        subjects=list(spec.subjects),
+        subjects=kept_subjects(spec, consumers),
         retention=RetentionPolicy.WORK_QUEUE if spec.retention == "workqueue" else RetentionPolicy.LIMITS,
         discard=DiscardPolicy.NEW if spec.discard == "new" else DiscardPolicy.OLD,
         max_age=spec.max_age,
@@ -45,28 +50,30 @@ def _stream_config(spec: StreamSpec, replicas: int) -> StreamConfig:
 def _consumer_config(spec: ConsumerSpec) -> ConsumerConfig:
     return ConsumerConfig(
         durable_name=spec.name,
-        filter_subject=spec.filter_subject,
+        filter_subjects=spec.filters,
         deliver_policy=DeliverPolicy.ALL,
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=spec.ack_wait,
         max_ack_pending=spec.max_ack_pending,
-        max_deliver=spec.max_deliver,
+        max_deliver=FOR_EVER,
     )
 
 
-async def ensure_streams(client: Client, *, replicas: int = 1) -> list[str]:
+async def ensure_streams(
+    client: Client, *, consumers: Sequence[ConsumerSpec] = CONSUMERS, replicas: int = 1
+) -> list[str]:
     """Creates or updates every declared stream and consumer; returns the names it touched. Safe to run again."""
     js: JetStreamContext = client.jetstream()
     touched: list[str] = []
     for stream in STREAMS:
-        config = _stream_config(stream, replicas)
+        config = _stream_config(stream, consumers, replicas)
         try:
             await js.stream_info(stream.name)
             await js.update_stream(config)
         except NotFoundError:
             await js.add_stream(config)
         touched.append(stream.name)
-    for consumer in CONSUMERS:
+    for consumer in consumers:
         await js.add_consumer(consumer.stream, _consumer_config(consumer))
         touched.append(f"{consumer.stream}/{consumer.name}")
     return touched

@@ -11,7 +11,8 @@ from faststream import AckPolicy
 from bus.broker import FETCH_TIMEOUT, consumer, make_broker, subscription
 from bus.connection import client_options, inbox_prefix
 from bus.permissions import PERMISSIONS
-from contracts.subjects import CONSUMERS
+from bus.streams import FOR_EVER
+from contracts.subjects import CONSUMERS, again_subject
 
 
 @pytest.mark.parametrize(
@@ -92,5 +93,6 @@ def test_a_subscription_binds_to_what_was_declared(spec) -> None:
     assert (bound["subject"], bound["durable"]) == (spec.filter_subject, spec.name)
     assert bound["pull_sub"].batch_size == 1
     assert not bound["stream"].declare, "services never make streams"
-    assert bound["config"].max_deliver == spec.max_deliver
+    assert bound["config"].filter_subjects == [spec.filter_subject, again_subject(spec)]
+    assert bound["config"].max_deliver == FOR_EVER, "the end of an event's tries is ours to say, and to show"
     assert FETCH_TIMEOUT < 10, "how late the first turn after a restart of the broker may be"

@@ -79,7 +79,8 @@ class OutboxRelay:
     """Relays the outbox of one process. `run` does the work; `after_commit` and `wake` never block.
 
     `sweep_every` seconds between sweeps of `batch` rows; rows younger than a sweep's pause are left to the process
-    that wrote them. `in_flight` bounds what is published in memory at once. Sent rows go after `keep` seconds.
+    that wrote them. `in_flight` bounds what is published in memory at once. Sent rows go after `keep` seconds,
+    facts after `keep_facts`.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class OutboxRelay:
         batch: int = 200,
         in_flight: int = 1000,
         keep: float = 3600.0,
+        keep_facts: float = 0.0,
     ) -> None:
         self._store = store
         self._publish = publish
@@ -100,6 +102,7 @@ class OutboxRelay:
         self._batch = batch
         self._most_in_flight = in_flight
         self._keep = keep
+        self._keep_facts = keep_facts
         self._wanted = asyncio.Event()
         self._acknowledged = asyncio.Event()
         self._acked: list[UUID] = []
@@ -257,9 +260,9 @@ class OutboxRelay:
 
     async def _prune(self) -> None:
         dropped = _PRUNE_BATCH
-        while dropped == _PRUNE_BATCH:
+        while dropped >= _PRUNE_BATCH:
             async with self._store.system() as session:
-                dropped = await outbox.prune(session, self._keep, _PRUNE_BATCH)
+                dropped = await outbox.prune(session, self._keep, _PRUNE_BATCH, facts_older_than=self._keep_facts)
 
     async def _last_words(self) -> None:
         if self._flying:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -11,6 +12,9 @@ MAX_PAYLOAD = 8 * 1024 * 1024
 
 DUPLICATE_WINDOW = 300
 """Seconds in which JetStream drops a second message with the same `Nats-Msg-Id`."""
+
+ORIGIN_SUBJECT, ORIGIN_EVENT = "Retinue-Subject", "Retinue-Event"
+"""Headers of what is sent again: where the event was first sent to, and its id."""
 
 TURN_REQUESTED = "turn.requested.v1"
 TURN_CONSUMER = "turn-runner"
@@ -36,6 +40,15 @@ class ConsumerSpec:
     """Seconds."""
     max_ack_pending: int
     max_deliver: int
+    """After so many deliveries its own process parks an event (`chassis.parking`). The broker has no limit of its own:
+    what exceeded that would be kept, delivered to nobody and shown to nobody."""
+    has_inbox: bool = False
+    """Its effect is not idempotent by a key of its own, so each event that is done leaves an inbox row."""
+
+    @property
+    def filters(self) -> list[str]:
+        """All that it hears: its events, and what is sent again to it alone."""
+        return [self.filter_subject, again_subject(self)]
 
 
 GIB = 1024**3
@@ -47,6 +60,16 @@ STREAMS = (
 )
 
 CONSUMERS = (ConsumerSpec("TURN", TURN_CONSUMER, TURN_REQUESTED, ack_wait=5, max_ack_pending=10_000, max_deliver=20),)
+
+
+def again_subject(consumer: ConsumerSpec) -> str:
+    """Where an event is sent again to this consumer alone: replayed by an operator, or found missing by the sweep."""
+    return f"again.{consumer.stream}.{consumer.name}"
+
+
+def kept_subjects(stream: StreamSpec, consumers: Iterable[ConsumerSpec] = CONSUMERS) -> list[str]:
+    """Everything that a stream keeps: its own subjects, and what is sent again to its consumers."""
+    return [*stream.subjects, *(again_subject(each) for each in consumers if each.stream == stream.name)]
 
 
 def log_subject(turn_id: UUID) -> str:

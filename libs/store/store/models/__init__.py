@@ -4,6 +4,7 @@ from store.models.accounts import ApiToken, Invite, Session, User
 from store.models.agents import Agent
 from store.models.base import Model
 from store.models.blobs import Blob, BlobReference
+from store.models.dead_letters import DeadLetter
 from store.models.outbox import InboxRow, OutboxRow
 from store.models.threads import Message, MessagePart, Thread
 from store.models.turns import Attempt, LedgerEntry, Runner, ToolCall, Turn
@@ -14,6 +15,7 @@ __all__ = [
     "Attempt",
     "Blob",
     "BlobReference",
+    "DeadLetter",
     "InboxRow",
     "Invite",
     "LedgerEntry",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Interval, Uuid, bindparam, delete, func, literal, select, update
+from sqlalchemy import ARRAY, Interval, Uuid, bindparam, func, select, text, update
 
 from store.models.outbox import OutboxRow
 from store.store import Session
@@ -59,13 +59,23 @@ async def mark_sent(session: Session, ids: Sequence[UUID]) -> int:
     return marked.rowcount
 
 
-async def prune(session: Session, older_than: float, limit: int = 1000) -> int:
-    """Drop up to `limit` rows that were sent more than `older_than` seconds ago; returns how many."""
-    old = (
-        select(OutboxRow.id)
-        .where(OutboxRow.sent_at < func.now() - literal(timedelta(seconds=older_than)))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    dropped = await session.execute(delete(OutboxRow).where(OutboxRow.id.in_(old)))
-    return dropped.rowcount
+# The literals are those of the two partial indexes, one for each age.
+_PRUNE = tuple(
+    text(f"""
+        delete from outbox where id in (
+            select id from outbox
+            where sent_at is not null and subject {kind} 'fact.%' and sent_at < now() - cast(:{keep} as interval)
+            limit :limit for update skip locked)
+    """)  # noqa: S608 - both words are ours
+    for kind, keep in (("not like", "others"), ("like", "facts"))
+)
+
+
+async def prune(session: Session, older_than: float, limit: int = 1000, *, facts_older_than: float = 0) -> int:
+    """Drop up to twice `limit` rows that were sent more than `older_than` seconds ago; returns how many.
+
+    Facts stay for at least `facts_older_than` seconds: they are what lost ones are found in (`store.system.facts`).
+    """
+    facts = max(older_than, facts_older_than)
+    values = {"others": timedelta(seconds=older_than), "facts": timedelta(seconds=facts), "limit": limit}
+    return sum([(await session.execute(each, values)).rowcount for each in _PRUNE])

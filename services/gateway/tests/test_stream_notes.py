@@ -41,6 +41,14 @@ def kinds(body: bytes) -> list[str]:
     return [chunk["type"] for chunk in notes.read_chunks(body)]
 
 
+def test_a_note_ends_nothing_that_a_missing_batch_may_have_ended() -> None:
+    first, last = bodies([chunks.start_step(), chunks.text_start("t")], [chunks.text_start("u")])
+    said = list(notes.read_chunks(notes.superseded(2, 4, [first, None, last])))
+    assert [chunk["type"] for chunk in said] == ["text-end", "finish-step", "data-superseded"]
+    assert said[0]["id"] == "u"
+    assert said[-1]["data"]["parts"] == ["t", "u"]
+
+
 def test_a_note_ends_what_is_open_and_names_what_began() -> None:
     body = notes.superseded(
         2,

@@ -23,15 +23,17 @@ _OPENED_BY = {"text-start": "text", "reasoning-start": "reasoning"}
 _FINISH_REASONS = {"length": "length", "budget": "length", "client_tools": "tool-calls", "approval": "tool-calls"}
 
 
-def superseded(epoch: int, cut: int, bodies: Iterable[bytes]) -> bytes:
+def superseded(epoch: int, cut: int, bodies: Iterable[bytes | None]) -> bytes:
     """The note for a reader who saw more than counts; `bodies` are the batches sent beyond the cut, in order.
 
-    It ends what they left open, so that no client shows a cursor for ever, and names the parts that they began.
+    It ends what they left open, so that no client shows a cursor for ever, and names the parts that they began. Where
+    the log never had a batch (none), nobody knows what it ended: an end too many is fatal to an SDK's client, a cursor
+    is not.
     """
     opened: dict[tuple[str, str], None] = {}
     names: dict[str, None] = {}
     in_step = False
-    for chunk in (chunk for body in bodies for chunk in read_chunks(body)):
+    for chunk in (chunk for body in bodies for chunk in _known(body, opened)):
         kind: str = chunk["type"]
         if family := _OPENED_BY.get(kind):
             opened[family, chunk["id"]] = None
@@ -47,6 +49,13 @@ def superseded(epoch: int, cut: int, bodies: Iterable[bytes]) -> bytes:
         said.append(chunks.finish_step())
     said.append(chunks.superseded(epoch, cut, list(names)))
     return frame(said, BatchId(epoch, cut))
+
+
+def _known(body: bytes | None, opened: dict[tuple[str, str], None]) -> Iterator[Chunk]:
+    if body is None:
+        opened.clear()
+    else:
+        yield from read_chunks(body)
 
 
 def read_chunks(body: bytes) -> Iterator[Chunk]:

@@ -62,6 +62,8 @@ class Viewer:
         self._is_detached = False
         self._is_looking = False
         self._needs_look = True
+        self._knows_log = False
+        """Whether the log was read to its end once, or was empty when we began to listen."""
         self._looking: asyncio.Task[None] | None = None
         self._has_looked = False
         self._looked: Row | None = None
@@ -80,6 +82,7 @@ class Viewer:
     def expects_all(self) -> None:
         """The subscription was there before the turn: neither its row nor the stored log can hold anything yet."""
         self._needs_look = False
+        self._knows_log = True
 
     # Called by the hub, never blocking
 
@@ -191,7 +194,7 @@ class Viewer:
         except ValueError as wrong:
             log.warning("ignored a batch", turn=str(self.turn_id), reason=str(wrong))
             return
-        if self._is_looking and not self.follower.has_sent:
+        if (self._is_looking or not self._knows_log) and not self.follower.has_sent:
             return  # a fresh reader begins with the whole log known, lest it see superseded text
         while isinstance(step := self.follower.next(), Deliver):
             self._push(step.batch.body)
@@ -299,7 +302,7 @@ class Viewer:
         except LogAway:
             self._needs_look = True
             raise
-        self._has_looked = True
+        self._has_looked = self._knows_log = True
         if state is not None:
             self._looked = Row(state.epoch, state.commit, state.is_final)
 
@@ -321,6 +324,7 @@ class Viewer:
                 case Deliver(batch):
                     self._push(batch.body)
                 case Reset():
+                    await self._flush()  # it counts for where the client asks on: else it comes here again and again
                     raise Broken("the log no longer holds what comes next")
                 case Fetch(sequence):
                     await self._fetch(sequence)
@@ -350,13 +354,13 @@ class Viewer:
         begins = not self.follower.has_sent
         return notes.closed(state, parts, begins=begins, repeats=not begins), step
 
-    async def _bodies(self, lost: tuple[BatchId, ...]) -> list[bytes]:
-        """What was sent beyond the cut, as far as the log still has it."""
+    async def _bodies(self, lost: tuple[BatchId, ...]) -> list[bytes | None]:
+        """What was sent beyond the cut, as far as the log has it; it may never have had what was only heard."""
         wanted, found = frozenset(lost), dict[BatchId, bytes]()
         async for stored in self._log.read(self.turn_id, 0):
             if stored.batch.id in wanted:
                 found[stored.batch.id] = stored.batch.body
-        return [found[id] for id in lost if id in found]
+        return [found.get(id) for id in lost]
 
     async def _fetch(self, sequence: int) -> None:
         """A page of bodies that were not kept when the log was indexed."""

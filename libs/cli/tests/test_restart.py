@@ -168,7 +168,7 @@ async def test_the_end_of_the_stack_ends_a_restart(stack: Stack) -> None:
     rows = await stack.see("room-1", "room-1.old", "store")
     stack.stopping.set()
     await asyncio.gather(*(child.stop(0.2) for child in list(stack.children.values())))
-    with pytest.raises(Refused, match="store was not restarted: Retinue is being stopped"):
+    with pytest.raises(Refused, match="room-1 was not restarted: Retinue is being stopped"):
         await restarting
     for name in ("room-1", "room-1.old", "store"):
         with pytest.raises(ProcessLookupError):

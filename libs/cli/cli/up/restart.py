@@ -68,6 +68,7 @@ class Restarts:
             await old.leave(self._settings.drain_grace + STUCK_SECONDS, self._hurry)
         finally:
             del self._children[old.name]
+        self._refuse_while_stopping(name)
 
     def _refuse_while_stopping(self, name: str) -> None:
         if self._stopping.is_set():

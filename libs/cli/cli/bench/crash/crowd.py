@@ -63,7 +63,9 @@ class Crowd:
         await asyncio.sleep(chance.random())
         client, count = self.clients[number % len(self.clients)], 0
         while not self.over.is_set():
-            thread = await patiently(client.thread)
+            thread = await self._tried("a new thread", client.thread)
+            if thread is None:
+                continue
             self.people[thread] = client
             for _ in range(chance.randint(2, 4)):
                 count += 1
@@ -133,7 +135,16 @@ class Crowd:
 
     async def _stop(self, client: TurnClient, sent: Sent, late: float) -> None:
         await asyncio.sleep(late)
-        await patiently(lambda: client.stop(sent.thread, sent.turn))
+        await self._tried(f"the stop of {sent.key}", lambda: client.stop(sent.thread, sent.turn))
+
+    async def _tried(self, what: str, act: Callable[[], Awaitable[T]]) -> T | None:
+        try:
+            return await patiently(act)
+        except TimeoutError:
+            self.troubles.append(f"{what} got no answer in {_PATIENCE:g} s")
+        except TurnRefused as refused:
+            self.troubles.append(f"{what} was refused: {refused}")
+        return None
 
 
 async def patiently(act: Callable[[], Awaitable[T]]) -> T:

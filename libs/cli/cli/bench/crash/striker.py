@@ -42,15 +42,16 @@ class Striker:
         self._chance = random.Random(f"striker-{seed}")  # noqa: S311 - a plan, not a secret
         self._say = say
         self._begun = time.monotonic()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: list[asyncio.Task[None]] = []
         self._names: dict[int, str] = {}
+        self._one_at_a_time = {point: asyncio.Lock() for point in faults.POINTS}
 
     async def strike(self, plan: list[Fault]) -> None:
         """All of the plan, in time; what takes longer goes on beside it."""
         self._begun = time.monotonic()
         for fault in plan:
             await asyncio.sleep(max(0.0, self._begun + fault.at - time.monotonic()))
-            self._beside(self._one(fault))
+            self._tasks.append(asyncio.create_task(self._one(fault)))
 
     async def once_more(self) -> None:
         """Points that were not reached, one after the other."""
@@ -60,13 +61,8 @@ class Striker:
 
     async def settled(self) -> None:
         """Returns when all that was begun is over: sleepers are awake, servers are back."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
-
-    def _beside(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        await asyncio.gather(*self._tasks)
+        self._tasks.clear()
 
     async def _one(self, fault: Fault) -> None:
         match fault.kind:
@@ -90,22 +86,25 @@ class Striker:
 
     async def _point(self, fault: Fault) -> None:
         """Armed until somebody gets there; then it is known who that was."""
-        victims = () if fault.victim == "self" else (await self._pid(fault.victim),)
-        await self._pids()
-        begun = time.time()
-        faults.arm(self._stage.faults, fault.name, victims)
-        strike = await self._reached(fault.name, begun)
+        async with self._one_at_a_time[fault.name]:
+            strike = await self._taken(fault)
         if strike is None:
-            if faults.disarm(self._stage.faults, fault.name):
-                self.missed.append(fault)
-                return
-            strike = await self._reached(fault.name, begun)
-        if strike is None:
-            raise RuntimeError(f"somebody took the point {fault.name} and did not say so")
+            self.missed.append(fault)
+            return
         name = self._names.get(strike.pid, str(strike.pid)) if fault.victim == "self" else fault.victim
         struck = Struck(strike.at, "point", name, fault.name, strike.pid)
         self._note(struck)
         await self._aftermath(struck, None)
+
+    async def _taken(self, fault: Fault) -> faults.Strike | None:
+        victims = () if fault.victim == "self" else (await self._pid(fault.victim),)
+        await self._pids()  # whoever takes it is gone when it is asked for its name
+        begun = time.time()
+        faults.arm(self._stage.faults, fault.name, victims)
+        strike = await self._reached(fault.name, begun)
+        if strike is None and not faults.disarm(self._stage.faults, fault.name):
+            strike = await self._reached(fault.name, begun)  # taken in the last moment; or its taker was killed first
+        return strike
 
     async def _reached(self, point: str, since: float) -> faults.Strike | None:
         until = time.monotonic() + _REACHED_WITHIN

@@ -13,8 +13,10 @@ from chassis import http
 from chassis.errors import Misconfigured
 
 
-def application(gate):
+def application(gate, arrived=None):
     async def slow(_request):
+        if arrived is not None:
+            arrived.set()
         await gate.wait()
         return PlainTextResponse("done")
 
@@ -63,8 +65,8 @@ async def test_two_servers_share_an_inherited_socket_and_one_may_leave():
 
 
 async def test_stop_lets_a_request_finish_and_cuts_an_endless_stream():
-    gate = asyncio.Event()
-    server = http.HttpServer(application(gate), http.bind("127.0.0.1", 0))
+    gate, arrived = asyncio.Event(), asyncio.Event()
+    server = http.HttpServer(application(gate, arrived), http.bind("127.0.0.1", 0))
     await server.start()
     base = f"http://127.0.0.1:{server.port}"
     async with httpx.AsyncClient(timeout=10) as client:
@@ -72,14 +74,26 @@ async def test_stop_lets_a_request_finish_and_cuts_an_endless_stream():
             body = streaming.aiter_raw()
             assert await anext(body) == b"first"
             slow = asyncio.create_task(client.get(f"{base}/slow"))
-            await asyncio.sleep(0.1)
+            await arrived.wait()
             stopping = asyncio.create_task(server.stop(1))
-            await asyncio.sleep(0.1)
+            await nobody_is_let_in(server.port)
             gate.set()
             assert (await slow).text == "done"
             with pytest.raises(httpx.RemoteProtocolError):
                 await anext(body)
             await stopping
+
+
+async def nobody_is_let_in(port):
+    """Until the server has stopped listening."""
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except ConnectionRefusedError:
+                return
+            writer.close()
+            await asyncio.sleep(0.01)
 
 
 class Connection:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -78,10 +79,23 @@ class Process:
         """Send signals, wait for the end: exit code, standard output, standard error."""
         for sign in signals:
             self.process.send_signal(sign)
-            await asyncio.sleep(0.2)
+            await self.has_taken(sign)
         async with asyncio.timeout(DEADLINE):
             out, err = await self.process.communicate()
         return self.process.returncode, out.decode().splitlines(), err.decode()
+
+    async def has_taken(self, sign):
+        """Until the kernel has handed the signal over: two of a kind that still wait would be one."""
+        async with asyncio.timeout(DEADLINE):
+            while any(int(mask, 16) & (1 << (sign - 1)) for mask in self.waiting_signals()):  # noqa: ASYNC110 - no event for it
+                await asyncio.sleep(0.01)
+
+    def waiting_signals(self):
+        try:
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+        except FileNotFoundError:  # it has ended
+            return []
+        return [line.split()[1] for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
 
 
 @asynccontextmanager

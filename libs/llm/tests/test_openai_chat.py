@@ -197,9 +197,15 @@ async def test_a_base_url_that_is_none(url: str):
 
 
 async def test_cancelling_closes_the_connection_at_once(models: Models, scripted: ScriptedModel):
-    running = asyncio.create_task(answer(models, "cancelled [[tokens=1000 rate=20]]"))
-    await scripted.wait(started=1, user="cancelled")
-    await asyncio.sleep(0.2)
+    speaks = asyncio.Event()
+
+    async def listen() -> None:
+        async with models.resolve().call(ask("cancelled [[tokens=1000 rate=20]]")) as call:
+            async for _ in call.stream():
+                speaks.set()
+
+    running = asyncio.create_task(listen())
+    await asyncio.wait_for(speaks.wait(), 10)
     running.cancel()
     cancelled_ns = time.monotonic_ns()
     (record,) = await scripted.wait(ended=1, user="cancelled")

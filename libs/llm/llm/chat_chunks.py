@@ -22,6 +22,7 @@ from llm.events import (
     Usage,
 )
 from llm.refusals import refusal_in_stream
+from llm.template import Template
 
 DONE = b"[DONE]"
 
@@ -61,7 +62,18 @@ class ChunkReader:
     finished: the provider named a finish reason; all that may still come is usage.
     """
 
-    __slots__ = ("_call_at", "_calls", "_raw_finish", "_served", "begun", "done", "model", "started", "usage")
+    __slots__ = (
+        "_call_at",
+        "_calls",
+        "_raw_finish",
+        "_served",
+        "_template",
+        "begun",
+        "done",
+        "model",
+        "started",
+        "usage",
+    )
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -70,6 +82,7 @@ class ChunkReader:
         self.started = False
         self.done = False
         self._served = False
+        self._template = Template()
         self._raw_finish: str | None = None
         self._calls: list[_OpenCall] = []
         self._call_at: dict[int, _OpenCall] = {}
@@ -82,6 +95,9 @@ class ChunkReader:
         """Parse what one network read completed. Raises `StreamBroken` or what the provider's own error means."""
         events: list[Event] = []
         for data in datas:
+            if text := self._template.text(data):
+                events.append(TextDelta(text))
+                continue
             if data == DONE:
                 self.done = True
                 break
@@ -89,7 +105,7 @@ class ChunkReader:
                 continue
             self.begun = True
             try:
-                self._chunk(orjson.loads(data), events)
+                self._whole_chunk(data, events)
             except ModelError:
                 raise
             except (ValueError, TypeError, AttributeError, LookupError) as error:
@@ -131,6 +147,13 @@ class ChunkReader:
         self._chunk(answer, events)
         self.done = True
         return events + self.end()
+
+    def _whole_chunk(self, data: bytes, events: list[Event]) -> None:
+        """Parsed in full; a chunk that brings text and nothing else shows what the next ones may look like."""
+        chunk, before = orjson.loads(data), len(events)
+        self._chunk(chunk, events)
+        if len(events) == before + 1 and type(said := events[-1]) is TextDelta and _is_only_text(chunk, self._served):
+            self._template.learn(data, chunk, said.text)
 
     def _chunk(self, chunk: dict[str, Any], events: list[Event]) -> None:
         if not self._served:
@@ -218,6 +241,13 @@ class ChunkReader:
         events.append(ToolCallStart(call.index, call.id, call.name))
         if call.held:
             events.append(ToolCallDelta(call.index, call.held))
+
+
+def _is_only_text(chunk: dict[str, Any], served: bool) -> bool:
+    """Whether a chunk that yielded one text has changed nothing else: no usage, no finish, no piece of a call."""
+    choice = chunk["choices"][0]
+    is_silent = not (chunk.get("usage") or chunk.get("error") or choice.get("finish_reason"))
+    return is_silent and not choice["delta"].get("tool_calls") and (served or not chunk.get("model"))
 
 
 def _parts(content: list[dict[str, Any]], events: list[Event]) -> None:

@@ -26,6 +26,12 @@ class Splitter:
 
     def feed(self, read: bytes) -> list[bytes]:
         """Take one read and return the data of the events that are now complete."""
+        if self._is_between and read.startswith(b"data: ") and read.endswith(b"\n\n") and read.count(b"\n") == 2:
+            # One whole event of one line, as nearly every read of a paced stream is.
+            data = read[6:-2]
+            if b"\r" not in data and len(data) <= self._limit:
+                self._begun = True
+                return [data]
         if self._after_cr or b"\r" in read:
             read = self._with_plain_line_ends(read)
         if self._rest:
@@ -35,6 +41,11 @@ class Splitter:
         if len(self._rest) > self._limit:
             raise EventTooLarge
         return self._events(lines) if lines else []
+
+    @property
+    def _is_between(self) -> bool:
+        """Nothing of an event has been read that is not complete."""
+        return not (self._rest or self._data or self._after_cr)
 
     def end(self) -> list[bytes]:
         """The stream is over: return what a server left without its last empty line."""

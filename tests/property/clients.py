@@ -91,6 +91,12 @@ class Wire:
         if self._room == 0:
             self.on_break()
 
+    def send_now(self, data: bytes) -> bool:
+        if not self._flows.is_set() or self._room is not None:
+            return False
+        self._take(data)
+        return True
+
     def unsent(self) -> int:
         return -1
 

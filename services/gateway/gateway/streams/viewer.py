@@ -37,6 +37,10 @@ class Socket(Protocol):
         """Returns when the transport takes more."""
         ...
 
+    def send_now(self, data: bytes) -> bool:
+        """Whether the transport could take it at once; what one turn of the loop gives it leaves in one write."""
+        ...
+
     def unsent(self) -> int:
         """Bytes that the transport still holds, or -1 if it does not tell."""
         ...
@@ -93,12 +97,23 @@ class Viewer:
             self.follower.miss()
             return
         if self.follower.take(batch):
+            if self._sent_now(batch.body):
+                return
             self._push(batch.body)
         else:
             self._hear_odd(batch)
         if self._is_full and (self._writing_since is not None or self._is_looking):
             self._is_detached = True
         self._wake()
+
+    def _sent_now(self, data: bytes) -> bool:
+        """The hot path: nothing is queued, `run` sleeps, and the socket takes more. Then its task need not run."""
+        if self._waker is None or self._waker.done() or self._socket is None or not self._socket.send_now(data):
+            return False
+        self._wrote_at = self._quiet_since
+        if self.follower.is_done:
+            self._wake()
+        return True
 
     def look(self) -> None:
         """Something may have been missed: read row and log."""

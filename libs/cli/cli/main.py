@@ -13,6 +13,7 @@ GROUPS = {
     "user": "cli.accounts.user",
     "token": "cli.accounts.token",
     "invite": "cli.accounts.invite",
+    "dead": "cli.dead",
     "dev": "cli.dev",
     "bench": "cli.bench",
 }

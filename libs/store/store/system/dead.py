@@ -145,6 +145,14 @@ async def page(
     return (found, None) if len(found) <= limit else (found[:limit], found[limit - 1].id)
 
 
+async def undecided(session: Session, consumer: str | None = None) -> list[UUID]:
+    """Ids of all that are parked, the longest first."""
+    query = select(DeadLetter.id).where(DeadLetter.state == "parked")
+    if consumer is not None:
+        query = query.where(DeadLetter.consumer == consumer)
+    return list(await session.scalars(query.order_by(DeadLetter.parked_at, DeadLetter.id)))
+
+
 async def get(session: Session, letter_id: UUID) -> Letter | None:
     query = _infos().add_columns(DeadLetter.headers, DeadLetter.payload).where(DeadLetter.id == letter_id)
     row: Row[*tuple[Any, ...]] | None = (await session.execute(query)).first()

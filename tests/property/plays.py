@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from contracts.turns import TurnStatus
@@ -38,15 +38,14 @@ class Play:
         self._following: list[asyncio.Task[None]] = []
 
     async def run(self, moves: Sequence[Move]) -> None:
+        """The moves, watched from the beginning, and their end."""
+        await self.staged(lambda: self._moved(moves))
+
+    async def staged(self, story: Callable[[], Awaitable[None]]) -> None:
+        """A story, while the clock of the streams runs, and its end."""
         clock = asyncio.create_task(self._clock())
         try:
-            self.join(sees_beginning=True)
-            await calm()
-            for name, number in moves:
-                self._move(name, number)
-                await calm()
-                await asyncio.sleep((0.0, 0.4 * LOOK, 1.5 * LOOK)[number % 3])
-                self._raise_failures()
+            await story()
             await self.come_to_rest()
         finally:
             clock.cancel()
@@ -82,12 +81,29 @@ class Play:
         self.life.log.clear()
         await self.until_over(self.join())
 
+    async def until_shown(self, window: Window) -> None:
+        """Until the window shows what is committed now."""
+        wanted, deadline = self.life.stored(), asyncio.get_running_loop().time() + PATIENCE
+        while window.message.shown["parts"] != wanted:
+            await asyncio.sleep(LOOK)
+            self._raise_failures()
+            assert asyncio.get_running_loop().time() < deadline, "a fresh reader is not shown what is committed"
+
     async def until_over(self, *windows: Window) -> None:
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while not all(window.is_over for window in windows):
             await asyncio.sleep(1.0)
             self._raise_failures()
             assert asyncio.get_running_loop().time() < deadline, "a reader is stuck though row and log are there"
+
+    async def _moved(self, moves: Sequence[Move]) -> None:
+        self.join(sees_beginning=True)
+        await calm()
+        for name, number in moves:
+            self._move(name, number)
+            await calm()
+            await asyncio.sleep((0.0, 0.4 * LOOK, 1.5 * LOOK)[number % 3])
+            self._raise_failures()
 
     def _end_turn(self) -> None:
         for _ in range(400):

@@ -117,6 +117,14 @@ def test_a_hole_before_the_commit_is_filled_for_who_has_nothing_and_resets_who_h
     assert delivered(begun, row) == ["reset"]
 
 
+def test_a_fresh_reader_is_not_led_to_a_hole() -> None:
+    """1.1 came into the log again, behind what is gone by now."""
+    follower = Follower()
+    follower.learn(batch(1, 1), 7)
+    follower.learn(batch(1, 4), 8)
+    assert delivered(follower, Row(1, BatchId(1, 3), is_final=False)) == ["fill", "1.4"]
+
+
 def test_the_row_ends_what_the_log_does_not() -> None:
     follower = Follower()
     follower.learn(batch(1, 1))

@@ -185,6 +185,8 @@ class Follower:
         cut = self._smallest_cut()
         if cut is not None and self.position.number > cut:
             return Supersede(self._newest, cut, tuple(self._sent_beyond(cut)))
+        if row is not None and not self.has_sent and self._has_hole(row.commit.number):
+            return Fill(row)  # what comes before the hole would only lead to a reset, again and again
         if cut is not None and (step := self._successor()):
             return step
         if row is not None and (step := self._conclude(row, is_chain_known=cut is not None)):
@@ -236,6 +238,10 @@ class Follower:
                 epoch = below.epoch
             found.append(BatchId(epoch, number))
         return found[::-1]
+
+    def _has_hole(self, number: int) -> bool:
+        """Whether a batch up to this number is not in the log."""
+        return any(BatchId(self._epoch_of(n), n) not in self._held for n in range(1, number + 1))
 
     def _successor(self) -> Deliver | Fetch | None:
         number = self.position.number + 1

@@ -25,7 +25,8 @@ _UNFINISHED = """
         (select count(*) from outbox where sent_at is null) as outbox
 """
 _TURNS = """
-    select id, regexp_replace(idempotency_key, '^key:', '') as key, thread_id as thread, message_id as message, status, ended_by, epoch, recoveries,
+    select id, regexp_replace(idempotency_key, '^key:', '') as key, thread_id as thread, message_id as message,
+        status, ended_by, epoch, recoveries,
         extract(epoch from accepted_at) as accepted_at, extract(epoch from ended_at) as ended_at from turns
 """
 _ATTEMPTS = """

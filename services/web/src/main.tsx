@@ -7,6 +7,7 @@ import './styles/shell.css';
 import './styles/thread.css';
 import './styles/prose.css';
 import './styles/account.css';
+import './styles/admin.css';
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react';
 export type Route =
   | { page: 'new' }
   | { page: 'thread'; thread: string }
+  | { page: 'dead-letters' }
   | { page: 'sign-in'; next: string; invite: string }
   | { page: 'missing' };
 
@@ -11,6 +12,7 @@ export function parseRoute(pathname: string, search: string): Route {
   if (pathname === '/' || pathname === '') return { page: 'new' };
   const thread = /^\/t\/([^/]+)\/?$/.exec(pathname);
   if (thread?.[1]) return threadRoute(thread[1]);
+  if (/^\/admin\/dead-letters\/?$/.test(pathname)) return { page: 'dead-letters' };
   if (pathname === '/sign-in' || pathname === '/register') {
     const query = new URLSearchParams(search);
     return { page: 'sign-in', next: safeNext(query.get('next')), invite: query.get('invite') ?? '' };
@@ -32,6 +34,7 @@ function safeNext(next: string | null): string {
 }
 
 export const threadPath = (thread: string) => `/t/${encodeURIComponent(thread)}`;
+export const deadLettersPath = '/admin/dead-letters';
 export const signInPath = (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`);
 export const currentPath = () => location.pathname + location.search;
 

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { describe } from '../api/failure';
 import type { User } from '../api/types';
+import { deadLettersPath, navigate } from '../router';
 import { Glyph } from '../shell/Glyph';
 import { Menu } from '../shell/Menu';
 import { strings } from '../strings';
@@ -37,6 +38,7 @@ export function AccountMenu({
           note={user.is_admin ? strings.account.admin : undefined}
           onClose={() => setOpen(false)}
           items={[
+            ...(user.is_admin ? [{ label: strings.deadLetters.title, act: () => navigate(deadLettersPath) }] : []),
             { label: strings.keys.title, hint: '?', act: onKeys },
             { label: strings.account.logOut, act: () => logOut().catch((failure) => onFailure(describe(failure))) },
           ]}

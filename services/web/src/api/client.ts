@@ -1,6 +1,17 @@
 /** The gateway's JSON routes, one function each. Streams are read by `transport/`. */
 import { ApiError, readFailure, Unreachable } from './failure';
-import type { Config, MessagePage, NewAccount, SignedIn, Thread, ThreadPage } from './types';
+import type {
+  Config,
+  DeadLetter,
+  DeadLetterPage,
+  DeadLetterState,
+  MessagePage,
+  NewAccount,
+  SignedIn,
+  Thread,
+  ThreadPage,
+  WholeDeadLetter,
+} from './types';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -61,6 +72,13 @@ export const api = {
   deleteThread: (thread: string) => guarded<void>('DELETE', inThread(thread)),
   messages: (thread: string, cursor: string | null = null) =>
     guarded<MessagePage>('GET', `${inThread(thread)}/messages${before(cursor)}`),
+  deadLetters: (state: DeadLetterState | undefined, cursor: string | null = null) => {
+    const query = new URLSearchParams({ ...(state && { state }), ...(cursor && { before: cursor }) });
+    return guarded<DeadLetterPage>('GET', `/api/admin/dead-letters?${query}`);
+  },
+  deadLetter: (id: string) => guarded<WholeDeadLetter>('GET', `/api/admin/dead-letters/${id}`),
+  replayDeadLetter: (id: string) => guarded<DeadLetter>('POST', `/api/admin/dead-letters/${id}/replay`),
+  dropDeadLetter: (id: string) => guarded<void>('DELETE', `/api/admin/dead-letters/${id}`),
   /** Idempotent; a stop of a turn that has ended changes nothing. */
   stopTurn: (thread: string, turn: string | undefined) =>
     guarded<unknown>('DELETE', `${inThread(thread)}/turn${turn ? `?turn=${encodeURIComponent(turn)}` : ''}`),

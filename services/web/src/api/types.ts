@@ -9,6 +9,10 @@ export type Config = Schemas['Config'];
 export type Thread = Schemas['ThreadOut'];
 export type ThreadPage = Schemas['ThreadPage'];
 export type NewAccount = Schemas['Registration'];
+export type DeadLetter = Schemas['DeadLetterOut'];
+export type DeadLetterState = DeadLetter['state'];
+export type DeadLetterPage = Schemas['DeadLetterPage'];
+export type WholeDeadLetter = Schemas['DeadLetterWhole'];
 export type SignedIn = Schemas['UserAnswer'];
 /** The document describes parts loosely; they are the SDK's own. */
 export type MessagePage = Omit<Schemas['MessagePage'], 'items'> & { items: UIMessage[] };

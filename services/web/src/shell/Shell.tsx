@@ -1,6 +1,7 @@
 /** The workroom: threads at the left (over the thread on a phone), the thread in the middle. */
 import { useCallback, useEffect, useState } from 'react';
 import { AccountMenu } from '../account/AccountMenu';
+import { DeadLettersPage } from '../admin/DeadLettersPage';
 import type { User } from '../api/types';
 import { navigate, type Route } from '../router';
 import { strings } from '../strings';
@@ -13,7 +14,7 @@ import { Column, Plus } from './icons';
 import { KeysDialog } from './KeysDialog';
 import { usePageKeys } from './keys';
 import { PageState } from './PageState';
-import { useToast } from './toast';
+import { type Toast, useToast } from './toast';
 
 export function Shell({ user, route }: { user: User; route: Route }) {
   const isPhone = useIsPhone();
@@ -37,7 +38,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
 
   const current = useThread(route.page === 'thread' ? route.thread : undefined);
   const named = current && (current.title ?? current.preview ?? strings.threads.untitled);
-  const title = named ?? (route.page === 'new' ? strings.threads.new : '');
+  const title = named ?? titleOf(route);
   const opener =
     isColumnOpen && !isPhone ? null : (
       <>
@@ -96,7 +97,7 @@ export function Shell({ user, route }: { user: User; route: Route }) {
           {opener}
           {title && <h1 className="bar-title">{title}</h1>}
         </div>
-        <Page user={user} route={route} agent={current?.agent_id} />
+        <Page user={user} route={route} agent={current?.agent_id} onToast={show} />
       </main>
       {hasKeys && <KeysDialog onClose={() => setKeys(false)} />}
       {toast}
@@ -104,9 +105,22 @@ export function Shell({ user, route }: { user: User; route: Route }) {
   );
 }
 
-function Page({ user, route, agent }: { user: User; route: Route; agent: string | undefined }) {
+function titleOf(route: Route): string {
+  if (route.page === 'new') return strings.threads.new;
+  return route.page === 'dead-letters' ? strings.deadLetters.title : '';
+}
+
+interface PageProps {
+  user: User;
+  route: Route;
+  agent: string | undefined;
+  onToast: (toast: Toast) => void;
+}
+
+function Page({ user, route, agent, onToast }: PageProps) {
   if (route.page === 'new') return <NewThread user={user} />;
   if (route.page === 'thread') return <ThreadPage key={route.thread} user={user} thread={route.thread} agent={agent} />;
+  if (route.page === 'dead-letters') return <DeadLettersPage user={user} onToast={onToast} />;
   const action = { label: strings.thread.toNew, act: () => navigate('/') };
   return <PageState title={strings.errors.byStatus(404)} action={action} />;
 }

@@ -20,17 +20,19 @@ class Proxy:
         self._target = (host, port)
         self._open: dict[asyncio.StreamWriter, asyncio.StreamWriter] = {}
         self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
 
     @classmethod
     @asynccontextmanager
     async def opened(cls, host: str, port: int) -> AsyncGenerator[Proxy]:
         proxy = cls(host, port)
-        proxy._server = await asyncio.start_server(proxy._serve, "127.0.0.1", 0)
+        proxy._server = await asyncio.start_server(proxy._accept, "127.0.0.1", 0)
         try:
             yield proxy
         finally:
             proxy._server.close()
             proxy.cut(1.0, random.Random(0))  # noqa: S311 - all of them
+            await asyncio.gather(*proxy._serving, return_exceptions=True)
 
     @property
     def url(self) -> str:
@@ -44,6 +46,11 @@ class Proxy:
             for side in pair:
                 _reset(side)
         return len(chosen)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

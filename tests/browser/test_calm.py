@@ -21,6 +21,13 @@ WATCH_SHIFTS = """() => {
     }).observe({ type: 'layout-shift', buffered: true });
 }"""
 
+WATCH_PILL = """() => {
+    window.pill = false;
+    const look = () => { window.pill ||= document.querySelector('.new-below') !== null; };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+}"""
+"""Whether "New text below" was shown, be it for a moment."""
+
 QUIET = 0.02
 """Sum of layout shifts that nobody notices; browsers call less than 0.1 good."""
 
@@ -99,6 +106,39 @@ async def test_a_reader_who_looks_back_is_left_alone(chat: Chat) -> None:
     await chat.page.get_by_role("button", name="New text below").click()
     await chat.wait_for_words(700)
     await expect(chat.foot).to_be_in_viewport()
+
+
+async def test_a_tab_that_nobody_scrolled_follows_what_another_one_began(chat: Chat) -> None:
+    await chat.ask("First [[tokens=400]]")
+    other = await chat.sibling()
+    await expect(other.answers).to_have_count(1)
+    await other.page.evaluate(WATCH_PILL)
+    await chat.say("A long one [[tokens=900 rate=300 hang=800]]")
+    await other.wait_for_words(800)
+    await expect(other.foot).to_be_in_viewport()
+    assert not await other.page.evaluate("window.pill")
+    await chat.page.keyboard.press("Escape")
+    await expect(other.foot).to_have_text("Stopped")
+
+
+async def test_text_that_grows_by_a_screen_before_the_scrolling_is_heard_of_is_followed(chat: Chat) -> None:
+    """In a tab in the background hours may pass between our scrolling and the browser's word of it."""
+    await chat.ask("Long [[tokens=600]]")
+    await expect(chat.answer).to_be_in_viewport()
+    await chat.page.evaluate(WATCH_PILL)
+    await chat.page.evaluate(
+        """async () => {
+            const box = document.querySelector('.scroller');
+            const text = document.createElement('div');
+            text.style.height = '2000px';
+            document.querySelector('[role=log]').append(text);
+            box.dispatchEvent(new Event('scroll'));
+            for (let frame = 0; frame < 5; frame++) await new Promise(requestAnimationFrame);
+        }"""
+    )
+    box = chat.page.locator(".scroller")
+    assert await box.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight") < 2
+    assert not await chat.page.evaluate("window.pill")
 
 
 async def test_earlier_messages_come_above_without_moving_what_is_read(chat: Chat, account: Account) -> None:

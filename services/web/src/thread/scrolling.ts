@@ -27,10 +27,19 @@ export function useFollowing(firstId: string | undefined): Following {
   useEffect(() => {
     const scroller = box.current;
     if (!scroller || !content.current) return undefined;
-    const note = () => {
+    let top = scroller.scrollTop;
+    const look = () => {
       fromBottom.current = scroller.scrollHeight - scroller.scrollTop;
-      isAtEnd.current = fromBottom.current - scroller.clientHeight < NEAR;
-      if (isAtEnd.current) setNewBelow(false);
+      const isNear = fromBottom.current - scroller.clientHeight < NEAR;
+      if (isNear) setNewBelow(false);
+      return isNear;
+    };
+    // Only who goes up leaves the end. That it is far away says nothing: between our own scrolling and the event of it
+    // the text may have grown, by a screen and more in a tab that nobody looked at.
+    const note = () => {
+      const isNear = look();
+      if (isNear || scroller.scrollTop < top) isAtEnd.current = isNear;
+      top = scroller.scrollTop;
     };
     const inner = content.current;
     let height = inner.offsetHeight;
@@ -41,10 +50,11 @@ export function useFollowing(firstId: string | undefined): Following {
     };
     const grown = () => {
       const now = inner.offsetHeight;
-      if (isByHand) note();
+      if (isByHand) isAtEnd.current = look();
       else if (isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
       else if (now > height) setNewBelow(true);
       height = now;
+      top = scroller.scrollTop; // a text that became shorter moved it, and nobody else
       isByHand = false;
     };
     const observer = new ResizeObserver(grown);

@@ -56,6 +56,20 @@ async def test_a_failure_is_still_said_after_a_reload(chat: Chat) -> None:
     await expect(chat.alert).to_have_text(said, use_inner_text=True)
 
 
+async def test_an_answer_that_failed_names_the_id_that_the_logs_have(chat: Chat, account: Account) -> None:
+    await chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await chat.say("[[status=401]]")
+    report = chat.log.get_by_text("To report this, name the id")
+    await expect(report).to_be_visible()
+    turn = (await account.messages(chat.thread))[-1]["metadata"]["retinue"]["turn"]
+    await expect(report).to_contain_text(turn)
+    await report.get_by_role("button", name="Copy").click()
+    await expect(report.get_by_role("button", name="Copied")).to_be_visible()
+    assert await chat.page.evaluate("navigator.clipboard.readText()") == turn
+    await chat.ask("Go on [[tokens=3]]")
+    await expect(report).to_contain_text(turn)
+
+
 async def test_a_message_that_is_not_taken_comes_back(chat: Chat) -> None:
     await chat.ask("First [[tokens=3]]")
     refusal = {"error": "no_room", "message": "There is no room for it."}

@@ -127,6 +127,7 @@ export const strings = {
     stopped: 'Stopped',
     failed: 'The answer ended early.',
     again: 'Send again',
+    reportId: 'To report this, name the id',
     length: 'The answer reached its length limit.',
     stepLimit: 'The answer reached its limit of steps.',
   },

@@ -1,6 +1,7 @@
 /** The foot of the newest message: what the turn is doing, or how it ended, in words. */
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { CopyButton } from '../shell/clipboard';
 import { useOnline } from '../shell/online';
 import { strings } from '../strings';
 import type { Conversation } from './conversation';
@@ -51,11 +52,14 @@ function Ending({ conversation, onAgain }: FootProps) {
   const error = failureOf(last) ?? liveError(conversation, last);
   if (error === undefined) return <EndNote message={last} />;
   return (
-    <div className="notice warn" role="alert">
-      {error}
-      <button type="button" className="text-button" onClick={onAgain}>
-        {words.again}
-      </button>
+    <div className="ending">
+      <div className="notice warn" role="alert">
+        {error}
+        <button type="button" className="text-button" onClick={onAgain}>
+          {words.again}
+        </button>
+      </div>
+      <ReportId turn={factsOf(last).turn ?? conversation.turn?.turn} />
     </div>
   );
 }
@@ -71,9 +75,22 @@ function failureOf(message: UIMessage): string | undefined {
   return status === 'failed' ? (error?.message ?? words.failed) : undefined;
 }
 
+/** The turn's id, under which the logs have it: to be named to whoever runs this place. */
+function ReportId({ turn }: { turn: string | undefined }) {
+  const box = useRef<HTMLElement>(null);
+  if (turn === undefined) return null;
+  return (
+    <div className="report">
+      {words.reportId}
+      <code ref={box}>{turn}</code>
+      <CopyButton of={box} className="text-button" />
+    </div>
+  );
+}
+
 /** One quiet line under a message that did not simply finish. */
 export function EndNote({ message }: { message: UIMessage }) {
-  const { status, ended_by } = factsOf(message);
+  const { status, ended_by, turn } = factsOf(message);
   const text =
     failureOf(message) ??
     (status === 'stopped'
@@ -83,7 +100,13 @@ export function EndNote({ message }: { message: UIMessage }) {
         : ended_by === 'step_limit'
           ? words.stepLimit
           : undefined);
-  return text ? <div className="foot">{text}</div> : null;
+  if (!text) return null;
+  return (
+    <div className="ending">
+      <div className="foot">{text}</div>
+      {status === 'failed' && <ReportId turn={turn} />}
+    </div>
+  );
 }
 
 /** True from the moment it becomes so, for so many ms at most. */

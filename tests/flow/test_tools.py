@@ -6,7 +6,7 @@ The product has only idempotent tools so far; these stories bring their own, reg
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -16,9 +16,8 @@ import pytest
 from store.turns.endings import UNKNOWN
 from tests.flow.stories import message_of, registered, thread_of
 from tests.kit.model import ScriptedModel
-from tests.kit.stack import Servers
 from tests.kit.story import step
-from tests.kit.town import Town, town_on
+from tests.kit.town import Town
 from tests.kit.turns import Database
 from turn_runner.tools import PROFILES, TOOLS, Tool, ToolFailed
 from turn_runner.tools.tool import Input
@@ -88,22 +87,9 @@ def errands() -> Iterator[Errands]:
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel.started() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def town(servers: Servers, model: ScriptedModel) -> AsyncIterator[Town]:
-    async with town_on(servers, model.url) as opened:
-        await registered(opened)
-        yield opened
-
-
-@pytest.fixture(scope="module")
-async def database(servers: Servers) -> AsyncIterator[Database]:
-    async with Database.opened(servers) as opened:
-        yield opened
+async def town(town: Town) -> Town:
+    await registered(town)
+    return town
 
 
 @dataclass
@@ -212,8 +198,12 @@ async def test_an_output_that_is_too_large_is_cut_and_says_so(
     asked = await Asked.of(town, "flood [[tool=pour:{}]] [[text=Wet.]]")
     output = parts(await asked.answer(town))["pour"]["output"]
     most = town.runner.settings.tool_output_bytes
-    assert len(output["truncated"]) <= most
-    assert output["left_out_bytes"] > 200_000
+    assert len(output["text"]) <= most
+    left_out = output["left_out"]
+    assert left_out["bytes"] > 200_000
+    whole = await town.browser.get(f"/api/blobs/{left_out['blob']}")
+    assert len(whole.content) == left_out["of"] == left_out["bytes"] + len(output["text"].encode())
+    assert whole.text.startswith(output["text"])
     assert len(model.served(user="flood")[-1]["messages"][-1]["content"]) <= most + 200
 
 

@@ -19,6 +19,7 @@ import httpx
 from faststream.nats import NatsBroker, TestNatsBroker
 from nats.aio.client import Client
 
+from blobs import FolderBlobs
 from bus.broker import make_broker
 from bus.connection import connect
 from bus.publish import AckedPublisher, publish_stored
@@ -40,6 +41,7 @@ from turn_runner.handlers import subscribe_requests, subscribe_stops
 from turn_runner.held import Workshop
 from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
+from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 
@@ -136,7 +138,11 @@ async def _runner(
     models = Models(ModelSettings(default_model=settings.model, openai_base_url=model_url))
     stack.push_async_callback(models.aclose)
     lease = Lease(store, name="town", slots=8, every=settings.heartbeat_every, lease=settings.lease, trust=4.0)
-    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits())
+    blobs, threads = _blobs(stack, servers, "turn_runner")
+    outputs = Outputs(
+        blobs, threads, store, lease, most_bytes=settings.tool_output_bytes, most_blob_bytes=settings.blob_bytes
+    )
+    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits(), outputs)
     slots = Slots(workshop)
     assert await lease.beat(slots)
     stack.push_async_callback(lease.leave)
@@ -166,7 +172,14 @@ async def _gateway(stack: AsyncExitStack, servers: Servers, broker: NatsBroker, 
         auth=Authenticator(store, settings, cookie),
         addresses=ClientAddresses([]),
         streams=streams,
+        blobs=_blobs(stack, servers, "gateway")[0],
     )
+
+
+def _blobs(stack: AsyncExitStack, servers: Servers, service: str) -> tuple[FolderBlobs, Pool]:
+    threads = Pool(f"blobs-of-town-{service}", size=2, queue_limit=64)
+    stack.push_async_callback(threads.close)
+    return FolderBlobs(servers.data_dir / "blobs", threads), threads
 
 
 def _relay(

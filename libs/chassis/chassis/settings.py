@@ -96,6 +96,9 @@ class ServiceSettings(BaseSettings):
 
     instance: str = setting("", "name of this process in logs, metrics and `retinue ps`")
     data_dir: Path | None = setting(None, "folder that holds everything worth a backup")
+    blobs: Path | None = setting(
+        None, "folder of what is too large for a row or the wire; unset: `blobs` in the data folder"
+    )
     host: str = setting("127.0.0.1", "address that the public door listens on; other than loopback means production")
     public_url: PublicUrl | None = setting(
         None, "address under which people reach this deployment; set means production"
@@ -163,6 +166,15 @@ class ServiceSettings(BaseSettings):
     def process(self) -> str:
         """Name of this process: the instance the supervisor gave, else the service's name."""
         return self.instance or self.service
+
+    @property
+    def blob_folder(self) -> Path:
+        """Where blobs are kept; all services of a deployment share it. Raises `Misconfigured`."""
+        if self.blobs is not None:
+            return self.blobs
+        if self.data_dir is None:
+            raise Misconfigured("RETINUE_BLOBS: a folder for blobs is needed where there is no data folder")
+        return self.data_dir / "blobs"
 
     @property
     def production(self) -> bool:

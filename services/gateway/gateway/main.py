@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from blobs import FolderBlobs
 from bus.connection import connect
 from bus.publish import publish_stored
 from bus.streams import check_streams
@@ -42,6 +43,8 @@ async def compose(service: Service[GatewaySettings]) -> None:
     bus, relay = await _bus_and_relay(service, store)
     passwords = Pool("passwords", size=settings.password_threads, queue_limit=settings.password_queue)
     service.on_stop("passwords", passwords.close)
+    blob_threads = Pool("blobs", size=settings.blob_threads, queue_limit=settings.blob_queue)
+    service.on_stop("blobs", blob_threads.close)
     cookie = SessionCookie(settings)
     parts = Parts(
         settings=settings,
@@ -54,6 +57,7 @@ async def compose(service: Service[GatewaySettings]) -> None:
         auth=Authenticator(store, settings, cookie),
         addresses=ClientAddresses(settings.trusted_proxies),
         streams=Streams(bus, store, settings.stream_limits),
+        blobs=FolderBlobs(settings.blob_folder, blob_threads),
     )
     service.spawn("tidy", _tidy(store, settings))
     service.spawn("dead-letters", dead_letters.watch(store, settings))

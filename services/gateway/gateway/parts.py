@@ -10,6 +10,7 @@ from fastapi import Depends
 from nats.aio.client import Client
 from starlette.requests import Request
 
+from blobs import BlobStore
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from contracts.subjects import stop_subject
@@ -38,6 +39,7 @@ class Parts:
     addresses: ClientAddresses
     streams: Streams
     """Readers of the chunk log."""
+    blobs: BlobStore
 
     async def after_commit(self, rows: list[OutboxMessage], stop: UUID | None = None) -> None:
         """Say what a transaction of the door has made true: wake-ups from the outbox, and a running turn to stop.

@@ -83,6 +83,10 @@ class GatewaySettings(ServiceSettings):
     )
     dead_letter_shown: int = setting(64 * 1024, "how much of a payload is shown", unit="bytes", ge=1024)
 
+    # Blobs
+    blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64)
+    blob_queue: int = setting(512, "reads of blobs that may wait for a thread; more get 503", ge=0)
+
     # Streams
     stream_queue_batches: int = setting(64, "batches queued for a slow viewer before it reads the log", ge=1)
     stream_queue_bytes: int = setting(

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from blobs import FolderBlobs
+from chassis.pools import Pool
 from turn_runner import execution
 from turn_runner.execution import Prepared, Result
 from turn_runner.narration import AskedCall
+from turn_runner.outputs import Outputs
 from turn_runner.tools import TOOLS, Tool, ToolFailed
 from turn_runner.tools.tool import Input
 
 NAMES = {"calculator", "current_time"}
+
+
+@pytest.fixture
+async def outputs(tmp_path: Path) -> AsyncIterator[Outputs]:
+    """Small ones: nothing here reaches the database (test_outputs.py has the large ones)."""
+    threads = Pool("outputs-of-test-execution", size=1, queue_limit=8)
+    nowhere: Any = None
+    yield Outputs(FolderBlobs(tmp_path, threads), threads, nowhere, nowhere, most_bytes=1024, most_blob_bytes=1 << 20)
+    await threads.close()
 
 
 def asked(arguments: str, name: str = "calculator") -> AskedCall:
@@ -58,13 +71,23 @@ def test_what_does_not_fit_is_said_in_words_that_a_model_can_act_on(call: AskedC
     assert result.for_model.startswith("Error: ")
 
 
+def test_arguments_beyond_the_limit_are_refused_with_both_sizes() -> None:
+    call = asked('{"expression": "' + "1" * 2000 + '"}')
+    result = execution.prepare(call, NAMES, most_bytes=1024)
+    assert isinstance(result, Result)
+    assert result.was_malformed
+    assert result.error_text == (
+        "The arguments are 2,017 bytes; a tool takes at most 1,024. Send less, or in several calls."
+    )
+
+
 def test_a_tool_that_is_not_offered_is_not_there() -> None:
     result = execution.prepare(asked('{"expression": "1+1"}'), set())
     assert isinstance(result, Result)
     assert "there is: none" in (result.error_text or "")
 
 
-async def test_a_tool_that_takes_too_long_is_cut_off() -> None:
+async def test_a_tool_that_takes_too_long_is_cut_off(outputs: Outputs) -> None:
     ended = asyncio.Event()
 
     async def slow(_: Input) -> None:
@@ -73,33 +96,33 @@ async def test_a_tool_that_takes_too_long_is_cut_off() -> None:
         finally:
             ended.set()
 
-    result = await execution.run(tool(slow, timeout=0.01), most_bytes=1024)
+    result = await execution.run(tool(slow, timeout=0.01), outputs)
     assert result.error_text == "probe did not finish within 0.01 s."
     assert not result.was_malformed
     assert ended.is_set()
 
 
-async def test_what_a_tool_refuses_is_told_and_what_breaks_is_not_shown() -> None:
+async def test_what_a_tool_refuses_is_told_and_what_breaks_is_not_shown(outputs: Outputs) -> None:
     async def refuses(_: Input) -> None:
         raise ToolFailed("There is no such thing.")
 
     async def breaks(_: Input) -> None:
         raise KeyError("a secret detail")
 
-    assert (await execution.run(tool(refuses), most_bytes=1024)).error_text == "There is no such thing."
-    broken = await execution.run(tool(breaks), most_bytes=1024)
+    assert (await execution.run(tool(refuses), outputs)).error_text == "There is no such thing."
+    broken = await execution.run(tool(breaks), outputs)
     assert "broke" in (broken.error_text or "")
     assert "secret" not in (broken.error_text or "")
 
 
-async def test_a_cancelled_tool_is_cancelled_and_no_result() -> None:
+async def test_a_cancelled_tool_is_cancelled_and_no_result(outputs: Outputs) -> None:
     started = asyncio.Event()
 
     async def waits(_: Input) -> None:
         started.set()
         await asyncio.Event().wait()
 
-    task = asyncio.create_task(execution.run(tool(waits), most_bytes=1024))
+    task = asyncio.create_task(execution.run(tool(waits), outputs))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -107,36 +130,21 @@ async def test_a_cancelled_tool_is_cancelled_and_no_result() -> None:
 
 
 @pytest.mark.parametrize("output", [None, "text", 1, [1, {"a": None}], {"ä": "ö"}], ids=repr)
-async def test_small_outputs_pass_unchanged(output: Any) -> None:
+async def test_small_outputs_pass_unchanged(outputs: Outputs, output: Any) -> None:
     async def gives(_: Input) -> Any:
         return output
 
-    result = await execution.run(tool(gives), most_bytes=1024)
+    result = await execution.run(tool(gives), outputs)
     assert result == Result(output=output)
     assert orjson.loads(result.for_model) == output
 
 
-@pytest.mark.parametrize("piece", ["x", "ä", '"', "\\", "\n", "😀", '"a'], ids=ascii)
-@pytest.mark.parametrize("most", [1024, 4096])
-async def test_large_outputs_are_cut_within_the_limit_and_say_what_is_missing(piece: str, most: int) -> None:
-    whole = {"text": piece * 5000}
-
-    async def gives(_: Input) -> Any:
-        return whole
-
-    result = await execution.run(tool(gives), most_bytes=most)
-    assert len(orjson.dumps(result.output)) <= most
-    assert len(orjson.dumps(result.output)) > most / 2
-    kept = result.output["truncated"]
-    assert orjson.dumps(whole).decode().startswith(kept)
-    assert result.output["left_out_bytes"] + len(kept.encode()) == len(orjson.dumps(whole))
-    assert result.output["limit_bytes"] == most
-
-
 @pytest.mark.parametrize("output", [{1, 2}, {1: 2}, 2**70, float("nan"), "a\x00b", object()], ids=repr)
-async def test_an_output_that_is_not_json_is_a_fault_of_the_tool_and_no_exception(output: Any) -> None:
+async def test_an_output_that_is_not_json_is_a_fault_of_the_tool_and_no_exception(
+    outputs: Outputs, output: Any
+) -> None:
     async def gives(_: Input) -> Any:
         return output
 
-    result = await execution.run(tool(gives), most_bytes=1024)
+    result = await execution.run(tool(gives), outputs)
     assert "broke" in (result.error_text or "")

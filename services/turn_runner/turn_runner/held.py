@@ -21,6 +21,7 @@ from store.turns import Claim, PartRow, TurnLost
 from store.turns.endings import start_chunk
 from turn_runner.lease import Lease
 from turn_runner.log import Logs
+from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 
 log = logs.get(__name__)
@@ -44,6 +45,7 @@ class Workshop:
     logs: Logs
     relay: OutboxRelay
     limits: turns.Limits
+    outputs: Outputs
 
 
 class HeldTurn:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from blobs import FolderBlobs
 from bus.broker import make_broker
 from bus.connection import connect
 from bus.publish import AckedPublisher, publish_stored
 from bus.streams import check_streams
+from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from chassis.service import Service, run
 from llm import Models, ModelSettings, Patience
 from store import Store, turns
+from turn_runner.blob_sweep import keep_sweeping
 from turn_runner.handlers import subscribe_requests, subscribe_stops
 from turn_runner.held import Workshop
 from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
+from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 from turn_runner.sweeper import Sweeper
@@ -83,7 +87,15 @@ async def compose(service: Service[RunnerSettings]) -> None:
         trust=settings.trust,
     )
     limits = turns.Limits(per_user=settings.turns_per_user, total=settings.turns_total)
-    workshop = Workshop(settings, store, models, lease, logs, relay, limits)
+    threads = Pool("blobs", size=settings.blob_threads, queue_limit=4 * settings.runner_slots)
+    service.on_stop("blobs", threads.close)
+    blobs = FolderBlobs(settings.blob_folder, threads)
+    sweeping = keep_sweeping(store, blobs, every=settings.blob_sweep, older_than=settings.blob_keep)
+    service.spawn("blobs", sweeping)
+    outputs = Outputs(
+        blobs, threads, store, lease, most_bytes=settings.tool_output_bytes, most_blob_bytes=settings.blob_bytes
+    )
+    workshop = Workshop(settings, store, models, lease, logs, relay, limits, outputs)
     slots = Slots(workshop)
     await lease.beat(slots)
     service.on_stop("lease", lease.leave)

@@ -49,6 +49,13 @@ class RunnerSettings(ServiceSettings):
     log_gather: float = setting(
         0.1, "how long the chunks of a busy runner may gather to one batch; 0: each goes at once", unit="s", ge=0, le=2
     )
+    tool_input_bytes: int = setting(1 << 20, "largest arguments that a tool is called with", unit="bytes", ge=1024)
+    blob_bytes: int = setting(
+        100 << 20, "largest blob; a tool's output beyond it is refused, the model is told", unit="bytes", ge=1024
+    )
+    blob_keep: float = setting(86400.0, "how long a blob that nobody refers to is kept", unit="s", ge=3600)
+    blob_sweep: float = setting(600.0, "how often blobs that nobody refers to are looked for", unit="s", gt=0)
+    blob_threads: int = setting(2, "threads that read and write blobs", unit="threads", ge=1, le=64)
     log_unacknowledged: int = setting(
         1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
     )

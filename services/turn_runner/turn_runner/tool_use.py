@@ -10,6 +10,7 @@ from typing import Any
 
 from chassis import faults
 from store import Session, turns
+from store.repositories import blobs
 from store.turns import TurnLost
 from store.turns.endings import call_result
 from turn_runner import execution
@@ -36,7 +37,7 @@ class ToolUse:
         return results
 
     async def _run_one(self, call: AskedCall, names: set[str]) -> Result:
-        prepared = execution.prepare(call, names)
+        prepared = execution.prepare(call, names, most_bytes=self._held.work.settings.tool_input_bytes)
         result = prepared if isinstance(prepared, Result) else await self._start(call, prepared)
         async with self._one_result_at_a_time:
             await self._finish(call, result)
@@ -55,7 +56,7 @@ class ToolUse:
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")
-        return await held.interruptible(execution.run(prepared, most_bytes=held.work.settings.tool_output_bytes))
+        return await held.interruptible(execution.run(prepared, held.work.outputs))
 
     async def _finish(self, call: AskedCall, result: Result) -> None:
         """(c) The result is in the log before it is committed, and nothing else is between the two."""
@@ -74,6 +75,15 @@ class ToolUse:
                 output=result.output,
                 error_text=result.error_text,
             )
+            if result.blob is not None:
+                await blobs.refer(
+                    session,
+                    result.blob,
+                    user_id=held.claim.user_id,
+                    thread_id=held.claim.thread_id,
+                    turn_id=held.turn_id,
+                    call_id=call.id,
+                )
 
         await held.commit(finish)
         del held.open_calls[call.id]

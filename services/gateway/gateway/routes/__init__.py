@@ -1,6 +1,6 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, admin_dead_letters, agents, chat, threads, tokens, turns
+from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, threads, tokens, turns
 
 ROUTES = (
     accounts.routes,
@@ -9,6 +9,7 @@ ROUTES = (
     threads.routes,
     turns.routes,
     chat.routes,
+    blobs.routes,
     admin_dead_letters.routes,
 )
 """Every route of the gateway."""

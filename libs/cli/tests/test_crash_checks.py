@@ -64,7 +64,7 @@ def good() -> World:
         ],
         calls=[Call("k1", TURN, "leave_mark", "done", 1, 101.0, 101.5)],
         ledger=[LedgerRow(TURN, 2, 12, 2, True)],
-        served=[Served("c0-1", 100.6, "cancelled", 12, 1), Served("c0-1", 109.2, "finished", 12, 2)],
+        served=[Served("c0-1", 100.6, "cancelled", 12, 1, "Hel"), Served("c0-1", 109.2, "finished", 12, 2, "Hello")],
         marks=[Mark("c0-1.1", 17, 101.2)],
         struck=[Struck(103.0, "kill", "turn-runner-1", pid=17, holdings=[held()])],
         stored={THREAD: [{"id": QUESTION, "role": "user", "parts": []}, MESSAGE]},
@@ -143,6 +143,20 @@ def show_something_else(world: World) -> None:
 
 def show_no_end(world: World) -> None:
     world.seen[0] = replace(world.seen[0], is_ended=False)
+
+
+def say_what_nobody_said(world: World) -> None:
+    world.served[1] = replace(world.served[1], text="Hello there")
+
+
+def finish_without_a_word(world: World) -> None:
+    world.stored[THREAD][1] = MESSAGE | {"parts": MESSAGE["parts"][:1]}
+
+
+def stop_in_other_words(world: World) -> None:
+    turn_of(world, status="stopped")
+    world.sent[0] = replace(world.sent[0], was_stopped=True)
+    world.served[:] = [replace(call, text="Hal") for call in world.served]
 
 
 def forget_an_attempt(world: World) -> None:
@@ -246,6 +260,9 @@ def write_on_waking(world: World) -> None:
         ("stuck", leave_the_outbox_full),
         ("unequal", show_something_else),
         ("unequal", show_no_end),
+        ("garbled", say_what_nobody_said),
+        ("garbled", finish_without_a_word),
+        ("garbled", stop_in_other_words),
         ("unbooked", forget_an_attempt),
         ("unbooked", begin_an_attempt_after_its_call),
         ("unbooked", invent_a_call),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from cli.bench.crash.world import FINAL, Sent, Turn, World, Wrong
+from cli.bench.crash.world import FINAL, Sent, Served, Turn, World, Wrong
 
 BUDGET = 5
 """Takeovers after which a turn may fail (RETINUE_RECOVERY_BUDGET)."""
@@ -76,6 +76,27 @@ def unequal(world: World) -> Iterator[Wrong]:
         elif turn is None or seen.message != stored.get(turn.message):
             kept = stored.get(turn.message) if turn else None
             yield Wrong("unequal", f"{seen.who} has {_brief(seen.message)}, stored is {_brief(kept)}", seen.turn)
+
+
+def garbled(world: World) -> Iterator[Wrong]:
+    """Each text of an answer is what the model said in one call: whole if the turn finished, else a beginning of it."""
+    stored = {message["id"]: message for messages in world.stored.values() for message in messages}
+    said: dict[str, list[Served]] = defaultdict(list)
+    for call in world.served:
+        said[call.key].append(call)
+    for turn in world.turns:
+        calls = said[turn.key or ""]
+        parts = stored.get(turn.message, {}).get("parts", [])
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        if turn.status == "finished":
+            if not texts:
+                yield Wrong("garbled", "finished without a word", turn.id)
+            whole = {call.text for call in calls if call.outcome == "finished"}
+            odd = [text for text in texts if text not in whole]
+        else:
+            odd = [text for text in texts if not any(call.text.startswith(text) for call in calls)]
+        for text in odd:
+            yield Wrong("garbled", f"the model never said {text[:60]!r}… ({len(text)} characters)", turn.id)
 
 
 def _brief(message: dict[str, object] | None) -> str:

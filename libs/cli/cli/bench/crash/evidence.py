@@ -85,6 +85,7 @@ def _served(record: dict[str, Any]) -> Served:
         outcome=record["outcome"],
         input_tokens=len(str(record["messages"])) // 4,  # as the scripted model counts
         output_tokens=record["tokens"],
+        text=record["text"],
     )
 
 

@@ -18,6 +18,7 @@ CHECKS = (
     answers.doubled,
     answers.stuck,
     answers.unequal,
+    answers.garbled,
     books.unbooked,
     books.unsettled,
     logbook.broken,

@@ -102,6 +102,8 @@ class Served:
     outcome: str
     input_tokens: int
     output_tokens: int
+    text: str = ""
+    """What it said until then, without its reasoning."""
 
 
 @dataclass

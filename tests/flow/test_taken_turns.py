@@ -6,11 +6,8 @@ The heartbeat is the runner's own; whoever takes the turn is played by the test,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID
-
-import pytest
 
 from bus.connection import connect
 from bus.publish import publish_stored
@@ -22,26 +19,8 @@ from tests.flow.stories import message_of, registered, thread_of
 from tests.kit.model import ScriptedModel
 from tests.kit.stack import Servers
 from tests.kit.story import step
-from tests.kit.town import Town, town_on
+from tests.kit.town import Town
 from tests.kit.turns import Database
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel.started() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def town(servers: Servers, model: ScriptedModel) -> AsyncIterator[Town]:
-    async with town_on(servers, model.url) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-async def database(servers: Servers) -> AsyncIterator[Database]:
-    async with Database.opened(servers) as opened:
-        yield opened
 
 
 class Answering:

@@ -8,12 +8,10 @@ in-memory broker cannot carry it: its writer and readers use JetStream's own ack
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID
 
 import httpx
-import pytest
 
 from bus.connection import connect
 from contracts.subjects import user_facts
@@ -24,29 +22,11 @@ from tests.kit.model import ScriptedModel
 from tests.kit.runner import chunks_of
 from tests.kit.stack import Servers
 from tests.kit.story import step
-from tests.kit.town import Town, town_on
+from tests.kit.town import Town
 from tests.kit.turns import Database
 
 WORDS = 'What is 6*7? [[think=0.5 tool=calculator:{"expression": "6*7"}]] [[text="Forty-two." rate=20]]'
 TRACE = "0af7651916cd43dd8448eb211c80319c"
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel.started() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def town(servers: Servers, model: ScriptedModel) -> AsyncIterator[Town]:
-    async with town_on(servers, model.url) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-async def database(servers: Servers) -> AsyncIterator[Database]:
-    async with Database.opened(servers) as opened:
-        yield opened
 
 
 async def test_the_walk_of_a_user_message(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.up.child import Child
+from cli.up.child import Child, last_words
 from cli.up.folder import DataFolder
 from cli.up.lifeline import Lifeline
 from cli.up.lock import FolderLock
@@ -173,3 +173,22 @@ async def test_the_end_of_the_stack_ends_a_restart(stack: Stack) -> None:
     for name in ("room-1", "room-1.old", "store"):
         with pytest.raises(ProcessLookupError):
             os.kill(int(str(rows[name]["pid"])), signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([], None),
+        (["starting", "FATAL: the disk is full", ""], "FATAL: the disk is full"),
+        (['{"event": "cannot start", "reason": "no port", "pid": 7}', '{"event": "stopped", "pid": 7}'], "no port"),
+        (
+            ['{"event": "cannot start", "reason": "no port", "pid": 7}', '{"event": "b", "reason": "c", "pid": 8}'],
+            "no port",
+        ),
+        (['{"event": "x", "reason": "from another", "pid": 8}', "ImportError: no"], "ImportError: no"),
+        (['{"event": "from another", "pid": 8}'], None),
+        (['{"event": "cannot start", "pid": 7}', "[1]"], "[1]"),
+    ],
+)
+def test_the_last_words_are_the_reason_of_that_process(lines: list[str], words: str | None) -> None:
+    assert last_words(lines, 7) == words

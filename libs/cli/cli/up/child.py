@@ -7,11 +7,12 @@ import json
 import os
 import signal
 import time
-from typing import Any
+from typing import Any, cast
 
 from cli.up.ending import MARK
 from cli.up.folder import DataFolder
 from cli.up.lifeline import Lifeline
+from cli.up.logs import tail
 from cli.up.program import Program
 from cli.up.refusal import Refused
 from cli.up.report import Report
@@ -20,6 +21,8 @@ FIRST_DELAY = 0.1
 LONGEST_DELAY = 10.0
 # A process that lived this long is not in a crash loop.
 SOUND_SECONDS = 10.0
+# Lines of its log in which the reason of an end is looked for.
+WORDS = 50
 # Deaths before it was ever ready, after which the first start is given up.
 FIRST_START_TRIES = 3
 # Services end their grace by themselves; only what is stuck is killed.
@@ -187,10 +190,10 @@ class Child:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _last_words(self) -> str:
-        """The last line of its log, and where the rest is."""
+        """What it said last (a reason, if it gave one), and where the rest is."""
         path = self._folder.log(self.program.name)
-        lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
-        return f": {_sentence(lines[-1])} (more in {path})" if lines else f" (see {path})"
+        words = last_words(tail(path, WORDS), self._process.pid if self._process else None) if path.exists() else None
+        return f": {words} (more in {path})" if words else f" (see {path})"
 
 
 def _how(code: int) -> str:
@@ -199,10 +202,20 @@ def _how(code: int) -> str:
     return f"exit code {code}"
 
 
-def _sentence(line: str) -> str:
-    """What a line of a log says; services write JSON, servers text."""
+def last_words(lines: list[str], pid: int | None) -> str | None:
+    """The last reason that this process gave in these lines of a log, else the last line.
+
+    Services write JSON, servers text; the process that is replaced writes to the same log.
+    """
+    entries = [_entry(line) for line in lines if line.strip()]
+    own = [entry for entry in entries if entry.get("pid") in (None, pid)]
+    said = next((entry for entry in reversed(own) if entry.get("reason")), own[-1] if own else None)
+    return str(said.get("reason") or said.get("event"))[:500] if said else None
+
+
+def _entry(line: str) -> dict[str, Any]:
     try:
-        entry: dict[str, Any] = json.loads(line)
-        return str(entry.get("reason") or entry.get("event") or line)[:500]
-    except (ValueError, AttributeError):
-        return line.strip()[:500]
+        entry: Any = json.loads(line)
+    except ValueError:
+        entry = None
+    return cast("dict[str, Any]", entry) if isinstance(entry, dict) else {"event": line.strip()}

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from contracts.turns import TurnRequested
 from store.system import sweep
-from store.turns import Accepted, Limits
+from store.turns import Accepted, Limits, QueueFull
 from tests.kit.stack import Servers
 from tests.kit.turns import Database, Person
 
@@ -82,8 +82,60 @@ async def test_a_full_deployment_makes_everybody_wait_until_there_is_room(person
     assert waiting.status == "waiting"
     assert woken(await first.end(first.ending(limits=full))) == [], "an end promotes its own user's turns"
     async with database.runner.system() as session:
-        assert other.user_id in await sweep.waiting_users(session)
+        assert other.user_id in await sweep.waiting_users(session, full)
         assert woken((await sweep.promote_user(session, other.user_id, full)).outbox) == [waiting.turn_id]
+
+
+async def test_the_last_place_is_left_to_somebody_who_has_none(person: Person, database: Database) -> None:
+    """Else a user with a long line would hand each place to their own next turn, for ever."""
+    active = (await database.row("select active from retinue_capacity()")).active
+    full = Limits(per_user=100, total=active + 3)
+    running = [await person.running(limits=full) for _ in range(2)]
+    greedy = [await person.say(await person.thread(), limits=full) for _ in range(5)]
+    assert {accepted.status for accepted in greedy} == {"waiting"}
+    assert woken(await running[0].end(running[0].ending(limits=full))) == [greedy[0].turn_id]
+    other = await database.person()
+    first, second = [await other.say(await other.thread(), limits=full) for _ in range(2)]
+    assert (first.status, second.status) == ("queued", "waiting")
+    assert woken(await running[1].end(running[1].ending(limits=full))) == [], "the one place is the sweep's to give"
+
+
+async def test_the_sweep_gives_a_place_to_whoever_has_fewest(person: Person, database: Database) -> None:
+    many, few, none = person, await database.person(), await database.person()
+    for someone, turns in ((many, 3), (few, 1)):
+        for _ in range(turns):
+            await someone.running()
+    active = (await database.row("select active from retinue_capacity()")).active
+    closed = Limits(per_user=100, total=active)
+    waiting = {p.user_id: [await p.say(await p.thread(), limits=closed) for _ in range(2)] for p in (many, few, none)}
+    async with database.runner.system() as session:
+        assert await sweep.waiting_users(session, closed) == [], "there is no place"
+        ours = Limits(per_user=3, total=active + 1000)
+        found = [user for user in await sweep.waiting_users(session, ours) if user in waiting]
+        assert found == [none.user_id, few.user_id], "who has most waits, as its own limit says"
+        assert len(await sweep.waiting_users(session, Limits(per_user=3, total=active + 1))) == 1
+        swept = await sweep.promote_user(session, none.user_id, ours)
+    assert woken(swept.outbox) == [waiting[none.user_id][0].turn_id], "one at a time"
+
+
+async def test_as_many_may_wait_for_a_user_as_the_limit_says(person: Person, database: Database) -> None:
+    three = Limits(per_user=1, total=1_000_000, waiting_per_user=3)
+    said = [await person.say(await person.thread(), limits=three) for _ in range(4)]
+    assert [accepted.status for accepted in said] == ["queued", "waiting", "waiting", "waiting"]
+    thread_id = await person.thread()
+    with pytest.raises(QueueFull) as full:
+        await person.say(thread_id, limits=three)
+    assert (full.value.scope, full.value.count, full.value.limit) == ("user", 3, 3)
+    assert await database.rows("select id from messages where thread_id = :t", t=thread_id) == []
+    assert (await (other := await database.person()).say(await other.thread(), limits=three)).status == "queued"
+
+
+async def test_who_may_run_at_once_needs_no_place_in_a_full_line(person: Person) -> None:
+    line = Limits(per_user=2, total=1_000_000, waiting_per_user=1)
+    thread_id = await person.thread()
+    await person.say(thread_id, busy="queue", limits=line)
+    assert (await person.say(thread_id, busy="queue", limits=line)).status == "waiting"
+    assert (await person.say(await person.thread(), limits=line)).status == "queued"
 
 
 async def test_the_deployment_s_room_is_the_slots_of_the_runners_that_live(person: Person, database: Database) -> None:

@@ -182,7 +182,7 @@ async def test_waiting_turns_that_could_run_are_found_and_others_are_not(person:
     await person.running(limits=one)
     waiting = await person.say(await person.thread(), limits=one)
     async with database.runner.system() as session:
-        users = await sweep.waiting_users(session)
+        users = await sweep.waiting_users(session, ROOMY)
     assert person.user_id in users
     assert behind.user_id not in users, "its thread is busy"
     async with database.runner.system() as session:

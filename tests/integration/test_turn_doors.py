@@ -162,7 +162,18 @@ def test_a_busy_thread(person: Person, thread: str) -> None:
     for n in range(10):
         assert send(person, thread, {"message": f"waits {n}", "busy": "queue"}).json()["status"] == "waiting"
     full = send(person, thread, {"message": "too many", "busy": "queue"})
-    assert (full.status_code, full.json()["error"], full.json()["limit"]) == (409, "queue_full", 10)
+    assert (full.status_code, full.headers["retry-after"]) == (429, "10")
+    said = full.json()
+    assert said.pop("message").startswith("10 messages already wait in this conversation; try again")
+    assert said.pop("request_id", None) == full.headers.get("x-request-id")
+    assert said == {
+        "error": "queue_full",
+        "scope": "thread",
+        "count": 10,
+        "limit": 10,
+        "setting": "RETINUE_TURNS_WAITING",
+        "retry_after": 10,
+    }
     replaced = send(person, thread, {"message": "instead"}).json()
     assert replaced["status"] == "waiting"  # behind those that others queued
     of_first = [

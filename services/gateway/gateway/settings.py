@@ -72,9 +72,15 @@ class GatewaySettings(ServiceSettings):
     turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1)
     turns_total: int = setting(0, "turns of all users at once; 0: as many as the runners have slots", ge=0)
     turns_waiting: int = setting(10, "turns that may wait in one thread", ge=1)
+    turns_waiting_per_user: int = setting(1000, "turns that may wait for one user, over all threads", ge=1)
+    turns_retry_after: int = setting(10, "when a client that met a full queue may come again", unit="s", ge=1)
     message_window: float = setting(86400.0, "window in which messages are counted", unit="s", gt=0)
     messages_per_user: int = setting(0, "messages per user, channel and window; 0: no limit", ge=0)
     message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
+
+    # Blobs
+    blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64)
+    blob_queue: int = setting(512, "reads of blobs that may wait for a thread; more get 503", ge=0)
 
     # Dead letters
     dead_letters_every: float = setting(30.0, "how often dead letters are counted for /metrics", unit="s", gt=0)
@@ -82,10 +88,6 @@ class GatewaySettings(ServiceSettings):
         30 * 86400.0, "how long a dead letter is kept after its replay; others wait for a decision", unit="s", gt=0
     )
     dead_letter_shown: int = setting(64 * 1024, "how much of a payload is shown", unit="bytes", ge=1024)
-
-    # Blobs
-    blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64)
-    blob_queue: int = setting(512, "reads of blobs that may wait for a thread; more get 503", ge=0)
 
     # Streams
     stream_queue_batches: int = setting(64, "batches queued for a slow viewer before it reads the log", ge=1)
@@ -120,7 +122,7 @@ class GatewaySettings(ServiceSettings):
     @property
     def limits(self) -> Limits:
         """What the door of turns goes by."""
-        return Limits(self.turns_per_user, self.turns_total, self.turns_waiting)
+        return Limits(self.turns_per_user, self.turns_total, self.turns_waiting, self.turns_waiting_per_user)
 
     @property
     def registration_mode(self) -> Registration:

@@ -19,7 +19,7 @@ from chassis.errors import Refused
 
 log = logs.get(__name__)
 
-_REFUSED = metrics.counter("retinue_throttled_total", "requests refused by a throttle", ("scope",))
+REFUSED = metrics.counter("retinue_throttled_total", "requests refused by a throttle", ("scope",))
 _AWAY = metrics.counter("retinue_throttle_away_total", "counts that Valkey could not take")
 
 _PAUSE = 1.0  # seconds in which an unreachable Valkey is not asked again
@@ -68,7 +68,7 @@ class Throttle:
                 return
             counted = self._count_here(key, rule)
         if counted.count > limit:
-            _REFUSED.labels(scope=rule.scope).inc()
+            REFUSED.labels(scope=rule.scope).inc()
             raise _refusal(rule, counted, limit)
 
     async def take_back(self, rule: Rule, who: str) -> None:

@@ -22,6 +22,7 @@ from gateway.streams.log import LogAway
 from gateway.streams.rows import TurnGone
 from gateway.streams.streams import CannotContinue
 from gateway.streams.viewer import Viewer
+from gateway.throttle import REFUSED
 from store.turns import (
     Accepted,
     KeyReused,
@@ -33,6 +34,11 @@ from store.turns import (
     Wish,
     stop,
 )
+
+_QUEUES = {
+    "thread": ("in this conversation", "RETINUE_TURNS_WAITING"),
+    "user": ("in your conversations", "RETINUE_TURNS_WAITING_PER_USER"),
+}
 
 TurnQuery = Annotated[UUID | None, Query(description="The turn that is meant; without it the thread's current one.")]
 
@@ -60,7 +66,7 @@ def wants_no_stream(request: Request) -> bool:
 
 async def accept_quietly(parts: Parts, wish: Wish) -> Response:
     """202 with the turn's id, for callers who look later."""
-    async with refusals():
+    async with refusals(parts.settings.turns_retry_after):
         accepted = await accept_counted(parts, wish)
     await parts.after_commit(accepted.outbox, accepted.stop)
     body = {"turn": str(accepted.turn_id), "status": accepted.status, "message": str(accepted.message_id)}
@@ -75,7 +81,7 @@ async def accept_and_stream(parts: Parts, wish: Wish) -> Response:
     """
     beginning = asyncio.ensure_future(parts.streams.begin(wish.user_id, wish.turn_id))
     try:
-        async with refusals():
+        async with refusals(parts.settings.turns_retry_after):
             accepted = await accept_counted(parts, wish)
     except BaseException:
         parts.streams.end(await beginning)
@@ -133,9 +139,25 @@ def in_thread(state: TurnState | None, thread_id: UUID) -> TurnState:
     return state
 
 
+def _too_many(full: QueueFull, retry_after: int) -> Refused:
+    where, setting = _QUEUES[full.scope]
+    REFUSED.labels(scope=f"queue-{full.scope}").inc()
+    return Refused(
+        429,
+        "queue_full",
+        f"{full.count} messages already wait {where}; try again when some of them are answered.",
+        headers={"Retry-After": str(retry_after)},
+        scope=full.scope,
+        count=full.count,
+        limit=full.limit,
+        setting=setting,
+        retry_after=retry_after,
+    )
+
+
 @asynccontextmanager
-async def refusals() -> AsyncIterator[None]:
-    """Turns what the door and the streams refuse into answers."""
+async def refusals(retry_after: int = 1) -> AsyncIterator[None]:
+    """Turns what the door and the streams refuse into answers; `retry_after` seconds are for a queue that is full."""
     try:
         yield
     except ThreadMissing:
@@ -146,8 +168,7 @@ async def refusals() -> AsyncIterator[None]:
         message = "This conversation is being answered; wait, stop it, or send `busy: replace`."
         raise Refused(409, "thread_busy", message) from None
     except QueueFull as full:
-        message = f"{full.limit} messages already wait in this conversation."
-        raise Refused(409, "queue_full", message, limit=full.limit, setting="RETINUE_TURNS_WAITING") from None
+        raise _too_many(full, retry_after) from None
     except KeyReused:
         message = "This idempotency key (or message id) was used for another request."
         raise Refused(422, "key_reused", message) from None

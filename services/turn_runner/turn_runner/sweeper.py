@@ -55,7 +55,7 @@ class Sweeper:
         age = ASK_AGAIN_WHEN_EMPTY if await self._is_queue_empty() else ASK_AGAIN_ANYWAY
         await self._pass(lambda s: sweep.ask_again(s, age=age))
         async with self._work.store.system() as session:
-            users = await sweep.waiting_users(session)
+            users = await sweep.waiting_users(session, limits)
         for user_id in users:
             await self._pass(lambda s, user_id=user_id: sweep.promote_user(s, user_id, limits))
         self._passes += 1

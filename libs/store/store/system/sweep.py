@@ -17,7 +17,7 @@ from store import outbox
 from store.outbox import OutboxMessage, of_event
 from store.store import Session
 from store.turns.closing import close_turn
-from store.turns.promotion import Limits, promote
+from store.turns.promotion import Limits, promote, promote_next
 
 BATCH = 50
 """Turns that one pass of one kind takes at most; the next second takes the next."""
@@ -83,11 +83,20 @@ _ASK_AGAIN = text("""
     returning id, user_id, traceparent
 """)
 
+# Whoever has fewest comes first, and no more of them than there are places.
 _WAITING_USERS = text("""
-    select distinct w.user_id from turns w
-    where w.status = 'waiting' and not exists (
-        select from turns a where a.thread_id = w.thread_id and a.status in ('queued', 'running'))
-    limit :batch
+    with active as (
+        select user_id, count(*) filter (where parent_turn_id is null) as turns
+        from turns where status in ('queued', 'running') group by user_id
+    )
+    select w.user_id from turns w left join active a using (user_id)
+    where w.status = 'waiting' and coalesce(a.turns, 0) < :per_user and not exists (
+        select from turns b where b.thread_id = w.thread_id and b.status in ('queued', 'running'))
+    group by w.user_id, a.turns order by coalesce(a.turns, 0), min(w.accepted_at)
+    limit (
+        select greatest(0, least(:batch, case when :total > 0 then :total - c.active
+                                              when c.slots > 0 then c.slots - c.active else :batch end))
+        from retinue_capacity() c)
 """)
 
 
@@ -146,13 +155,15 @@ async def ask_again(session: Session, *, age: float) -> Swept:
     return swept
 
 
-async def waiting_users(session: Session) -> list[UUID]:
-    """Users with a waiting turn in an idle thread; promote each in a transaction of its own."""
-    return [row.user_id for row in await session.execute(_WAITING_USERS, {"batch": BATCH})]
+async def waiting_users(session: Session, limits: Limits) -> list[UUID]:
+    """Users with a waiting turn that might run; promote each in a transaction of its own, in this order."""
+    parameters = {"batch": BATCH, "per_user": limits.per_user, "total": limits.total}
+    return [row.user_id for row in await session.execute(_WAITING_USERS, parameters)]
 
 
 async def promote_user(session: Session, user_id: UUID, limits: Limits) -> Swept:
-    queued = await promote(session, user_id, None, limits)
+    """One turn of this user: the next pass takes the next, so that all get their share."""
+    queued = await promote_next(session, user_id, limits)
     await outbox.write(session, list(queued.values()))
     return Swept(promoted=len(queued), outbox=list(queued.values()))
 

@@ -22,7 +22,7 @@ from store.outbox import OutboxMessage
 from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing
-from store.turns.promotion import Limits, fill, promote, room
+from store.turns.promotion import USER_LOCK, Limits, fill, promote, room
 
 Busy = Literal["replace", "queue", "reject"]
 
@@ -74,12 +74,12 @@ _UNFINISHED_STATES = frozenset({TurnStatus.WAITING, *ACTIVE})
 
 _LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread for no key update")
 
-# Locks the row, and says that the thread was used; the first words name it until somebody finds a better title.
-_USE_THREAD = text("""
+# Locks the row, and then the user; says that the thread was used. The first words name it until there is a title.
+_USE_THREAD = text(f"""
     update threads set touched_at = clock_timestamp(), archived_at = null, title = coalesce(title, :title)
     where id = :thread
-    returning agent_id
-""")
+    returning agent_id, {USER_LOCK}
+""")  # noqa: S608 - a constant of ours
 
 # What is unfinished in the thread, and the turn that the key names, if there is one, wherever it is.
 _STANDING = text("""
@@ -133,7 +133,7 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
 
     Raises `ThreadMissing`, `ThreadBusy`, `QueueFull`, `KeyReused` or `MessageExists`; nothing is stored then.
     """
-    use = {"thread": wish.thread_id, "title": _first_words(wish.parts)}
+    use = {"thread": wish.thread_id, "title": _first_words(wish.parts), "user": str(wish.user_id)}
     thread = (await session.execute(_USE_THREAD, use)).one_or_none()
     if thread is None:
         raise ThreadMissing
@@ -143,12 +143,14 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
         return earlier
     unfinished = [row for row in standing if row.thread_id == wish.thread_id and row.status in _UNFINISHED_STATES]
     messages, stopping = await _make_way(session, wish, unfinished, limits)
-    left = await room(session, wish.user_id, wish.thread_id, limits)
+    left = await room(session, wish.user_id, wish.thread_id, limits, is_locked=True)
     queued: dict[UUID, OutboxMessage] = {}
     if left.free > 0 and not left.here and not any(row.status in ACTIVE for row in unfinished):
         request = TurnRequested(user_id=wish.user_id, turn_id=wish.turn_id)
         queued[wish.turn_id] = outbox.of_event(request, wish.traceparent)
-        left.free -= 1
+        left.take()
+    elif left.waiting >= limits.waiting_per_user:
+        raise QueueFull("user", left.waiting, limits.waiting_per_user)
     else:
         left.here += 1
     status = TurnStatus.QUEUED if queued else TurnStatus.WAITING
@@ -183,7 +185,7 @@ async def _make_way(
     if wish.busy == "queue":
         waiting = sum(row.status == TurnStatus.WAITING for row in unfinished)
         if waiting >= limits.waiting_per_thread:
-            raise QueueFull(limits.waiting_per_thread)
+            raise QueueFull("thread", waiting, limits.waiting_per_thread)
         return [], None
     messages: list[OutboxMessage] = []
     stopping: UUID | None = None

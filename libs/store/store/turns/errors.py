@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class ThreadMissing(Exception):
     """No such thread for this user: not there, or not theirs, which look alike."""
@@ -12,10 +14,12 @@ class ThreadBusy(Exception):
 
 
 class QueueFull(Exception):
-    """As many turns wait in this thread as may."""
+    """As many turns wait in this thread, or for this user, as may."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} turns already wait in this thread")
+    def __init__(self, scope: Literal["thread", "user"], count: int, limit: int) -> None:
+        super().__init__(f"{count} turns already wait in this {scope}'s queue")
+        self.scope = scope
+        self.count = count
         self.limit = limit
 
 

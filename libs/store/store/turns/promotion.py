@@ -2,6 +2,9 @@
 
 Only `queued` turns are on the bus, so nobody's thousand turns delay another's first. Lock order: thread row, then an
 advisory lock of the user; turns of *other* threads only if their thread row can be locked at once.
+
+The deployment's last free place goes to somebody who has none yet: to a first turn at the door, else by the sweep, to
+whoever has fewest. Without that rule an end would hand its place to the next turn of the same user, for ever.
 """
 
 from __future__ import annotations
@@ -24,15 +27,20 @@ class Limits:
     total: int = 0
     """For the deployment; 0 means the slots of the runners that are alive. Soft."""
     waiting_per_thread: int = 10
+    waiting_per_user: int = 1000
 
 
-_LOCK_USER = text("select pg_advisory_xact_lock(hashtextextended('promote:' || :user, 0))")
+USER_LOCK = "pg_advisory_xact_lock(hashtextextended('promote:' || :user, 0)) is null as locked"
+"""For the `returning` of the update that locks the thread's row: it is evaluated after that, in the lock order, and
+the statements that follow see what whoever had the lock before has committed."""
+
+_LOCK_USER = text(f"select {USER_LOCK}")
 
 _ROOM = text("""
-    select :per_user - count(*) filter (where parent_turn_id is null and status <> 'waiting') as mine,
+    select count(*) filter (where parent_turn_id is null and status <> 'waiting') as active,
            (select case when :total > 0 then :total - c.active
                         when c.slots > 0 then c.slots - c.active
-                        else :per_user end  -- no runner is up yet: do not hold back what will run first
+                        else :per_user + 1 end  -- no runner is up yet: do not hold back what will run first
             from retinue_capacity() c) as deployment,
            count(*) filter (where status = 'waiting' and thread_id is not distinct from cast(:thread as uuid)) as here,
            count(*) filter (where status = 'waiting' and thread_id is distinct from cast(:thread as uuid)) as elsewhere
@@ -73,26 +81,60 @@ _QUEUE_OTHERS = text("""
 class Room:
     """What may be queued now."""
 
-    free: int
+    active: int
+    """Turns of the user that are queued or running, or were until this moment."""
+    mine: int
+    """How many more the user's limit allows."""
+    deployment: int
+    """How many more the deployment's allows."""
     here: int
     """Turns that wait in the thread that was asked about."""
     elsewhere: int
 
+    @property
+    def free(self) -> int:
+        """How many may be queued; the deployment's last place only for somebody who has none."""
+        is_last_mine = not self.active and self.deployment == 1
+        return max(0, min(self.mine, self.deployment if is_last_mine else self.deployment - 1))
 
-async def room(session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits) -> Room:
-    """Locks the user's promotion until the transaction ends, and counts."""
-    await session.execute(_LOCK_USER, {"user": str(user_id)})
+    @property
+    def waiting(self) -> int:
+        return self.here + self.elsewhere
+
+    def take(self, turns: int = 1) -> None:
+        """So many have been queued."""
+        self.active += turns
+        self.mine -= turns
+        self.deployment -= turns
+
+
+async def room(
+    session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits, *, is_locked: bool = False
+) -> Room:
+    """Locks the user's promotion until the transaction ends, unless an earlier statement has, and counts."""
+    if not is_locked:
+        await session.execute(_LOCK_USER, {"user": str(user_id)})
     parameters = {"user": user_id, "thread": thread_id, "per_user": limits.per_user, "total": limits.total}
-    mine, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
-    return Room(min(mine, deployment), here, elsewhere)
+    active, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
+    return Room(active, limits.per_user - active, deployment, here, elsewhere)
 
 
-async def promote(session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits) -> dict[UUID, OutboxMessage]:
-    """Queues what may run now: first this thread's oldest, whose row the caller has locked, then the user's others.
+async def promote(
+    session: Session, user_id: UUID, thread_id: UUID | None, limits: Limits, *, is_locked: bool = False
+) -> dict[UUID, OutboxMessage]:
+    """After an end, queues what may run now: this thread's oldest, whose row the caller has locked, then others.
 
     Returns each turn that became `queued` with its wake-up, which the caller writes to the outbox.
     """
-    return await fill(session, user_id, thread_id, await room(session, user_id, thread_id, limits))
+    left = await room(session, user_id, thread_id, limits, is_locked=is_locked)
+    left.active += 1  # what has ended had a place, and others may wait for it
+    return await fill(session, user_id, thread_id, left)
+
+
+async def promote_next(session: Session, user_id: UUID, limits: Limits) -> dict[UUID, OutboxMessage]:
+    """Queues one turn of the user if there is any room at all: the sweep's fair share, which may be the last place."""
+    left = await room(session, user_id, None, limits)
+    return await _queue_others(session, user_id, None, min(left.mine, left.deployment, 1))
 
 
 async def fill(session: Session, user_id: UUID, thread_id: UUID | None, left: Room) -> dict[UUID, OutboxMessage]:
@@ -101,8 +143,16 @@ async def fill(session: Session, user_id: UUID, thread_id: UUID | None, left: Ro
     if left.here and left.free > 0:
         for row in await session.execute(_QUEUE_OWN, {"thread": thread_id}):
             queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
-    free = left.free - len(queued)
-    if left.elsewhere and free > 0:
-        for row in await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": free}):
-            queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
+    left.take(len(queued))
+    if left.elsewhere:
+        queued |= await _queue_others(session, user_id, thread_id, left.free)
     return queued
+
+
+async def _queue_others(
+    session: Session, user_id: UUID, thread_id: UUID | None, most: int
+) -> dict[UUID, OutboxMessage]:
+    if most <= 0:
+        return {}
+    rows = await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": most})
+    return {row.id: of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent) for row in rows}

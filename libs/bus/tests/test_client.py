@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from nats import errors
 from nats.aio.msg import Msg
 from nats.protocol.parser import Parser
 
-from bus.client import BusClient, directly
+from bus.client import LINGER, BusClient, directly
 
 
 class Witness:
@@ -122,3 +124,73 @@ async def test_a_subject_that_would_break_the_line_is_refused(subject: str) -> N
 async def test_a_client_that_was_never_connected_says_so() -> None:
     with pytest.raises(errors.Error):
         await BusClient().publish("log.1", b"")
+
+
+class _Transport:
+    """Keeps each write apart."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+        self.wrote = asyncio.Event()
+
+    def writelines(self, lines: list[bytes]) -> None:
+        self.writes.append(b"".join(lines))
+        self.wrote.set()
+
+    async def drain(self) -> None:
+        """It always takes more."""
+
+    async def until(self, writes: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.writes) < writes:
+                self.wrote.clear()
+                await self.wrote.wait()
+
+
+@pytest.fixture
+async def connected() -> AsyncIterator[Any]:
+    client: Any = BusClient()
+    client._status, client._max_pending_size = client.CONNECTED, 1 << 20
+    client._flush_queue, client._transport = asyncio.Queue(), _Transport()
+    client._flusher_task = asyncio.create_task(client._flusher())
+    yield client
+    client._flusher_task.cancel()
+
+
+async def test_the_first_publish_after_a_pause_leaves_at_once_and_what_follows_closely_together(connected: Any) -> None:
+    begun = asyncio.get_running_loop().time()
+    await connected.publish("log.1", b"a", reply="in.1")
+    await connected._transport.until(1)
+    assert asyncio.get_running_loop().time() - begun < LINGER * 100
+    connected._wrote = asyncio.get_running_loop().time()  # however long that took
+    for subject in ("log.1", "log.2", "log.3"):
+        await connected.publish(subject, b"b")
+    assert len(connected._transport.writes) == 1
+    await connected._transport.until(2)
+    assert connected._transport.writes == [
+        b"PUB log.1 in.1 1\r\na\r\n",
+        b"PUB log.1  1\r\nb\r\nPUB log.2  1\r\nb\r\nPUB log.3  1\r\nb\r\n",
+    ]
+    assert connected.stats["out_msgs"] == 4
+
+
+async def test_what_must_not_wait_takes_along_what_does(connected: Any) -> None:
+    for text in (b"a", b"b"):
+        await connected.publish("log.1", text)
+    await connected.publish("fact.x", b"c", headers={"Nats-Msg-Id": "7"})
+    await connected._transport.until(1)
+    assert connected._transport.writes[0].endswith(b"Nats-Msg-Id: 7\r\n\r\nc\r\n")
+
+
+async def test_a_connection_that_is_lost_while_publishes_wait_keeps_them(connected: Any) -> None:
+    await connected.publish("log.1", b"a")
+    await connected._transport.until(1)
+    connected._wrote = asyncio.get_running_loop().time()  # however long that took
+    await connected.publish("log.1", b"b")
+    connected._status = connected.RECONNECTING
+    await asyncio.sleep(LINGER * 2)
+    assert connected._pending == [b"PUB log.1  1\r\nb\r\n"]
+    connected._status = connected.CONNECTED
+    await connected.publish("log.1", b"c")
+    await connected._transport.until(2)
+    assert connected._transport.writes[1] == b"PUB log.1  1\r\nb\r\nPUB log.1  1\r\nc\r\n"

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from uuid import uuid4
 
 import pytest
 
@@ -86,7 +85,9 @@ def test_other_media(person):
     assert_refused(person.browser.post("/api/threads", data={"title": "x"}), 415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("thread_id", ["nonsense", "0", "null", "%2e%2e", "💥", str(uuid4()), "x" * 2000])
+@pytest.mark.parametrize(
+    "thread_id", ["nonsense", "0", "null", "%2e%2e", "💥", "6a1f3c52-0d0e-4b7e-9d43-2f6f2f0c1a77", "x" * 2000]
+)
 @pytest.mark.parametrize(("method", "rest"), [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/messages")])
 def test_unknown_ids(person, thread_id, method, rest):
     answer = person.browser.request(

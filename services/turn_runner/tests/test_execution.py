@@ -139,7 +139,11 @@ async def test_small_outputs_pass_unchanged(outputs: Outputs, output: Any) -> No
     assert orjson.loads(result.for_model) == output
 
 
-@pytest.mark.parametrize("output", [{1, 2}, {1: 2}, 2**70, float("nan"), "a\x00b", object()], ids=repr)
+@pytest.mark.parametrize(
+    "output",
+    [{1, 2}, {1: 2}, 2**70, float("nan"), "a\x00b", object()],
+    ids=["set", "number for a key", "too large", "nan", "nul", "object"],
+)
 async def test_an_output_that_is_not_json_is_a_fault_of_the_tool_and_no_exception(
     outputs: Outputs, output: Any
 ) -> None:

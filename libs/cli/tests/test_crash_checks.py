@@ -306,15 +306,14 @@ def test_a_turn_beyond_its_budget_may_fail() -> None:
 
 def test_a_takeover_counts_from_the_last_fault_that_delayed_it() -> None:
     world = good()
-    later = Struck(106.0, "kill", "turn-runner-2", holdings=[held(is_newest=False)])
-    world.struck.append(later)
+    world.struck.append(Struck(106.0, "kill", "turn-runner-2", holdings=[held()]))  # it would have taken over
     ((seconds, _),) = measured(world).runner
     assert round(seconds, 3) == 4.1
 
 
 def test_a_fault_elsewhere_is_none_of_its_business() -> None:
     world = good()
-    world.struck.append(Struck(106.0, "kill", "turn-runner-2", holdings=[held()]))
+    world.struck.insert(0, Struck(102.5, "kill", "turn-runner-2", holdings=[held()]))
     world.struck.append(Struck(107.0, "kill", "valkey"))
     ((seconds, _),) = measured(world).runner
     assert round(seconds, 3) == 7.1

@@ -60,18 +60,23 @@ def slow(world: World) -> Iterator[Wrong]:
 
 
 def _touches(world: World, turn: Turn) -> Iterator[tuple[Struck, Holding]]:
+    lost_epoch = 0
     for struck in sorted(world.struck, key=lambda struck: struck.at):
         for holding in struck.holdings:
-            if holding.turn == turn.id and _is_touched(struck, holding):
+            if holding.turn == turn.id and _is_touched(struck, holding, lost_epoch):
+                if struck.name in RUNNERS:
+                    lost_epoch = holding.epoch
                 yield struck, holding
 
 
-def _is_touched(struck: Struck, holding: Holding) -> bool:
+def _is_touched(struck: Struck, holding: Holding, lost_epoch: int) -> bool:
+    """`lost_epoch` is that of a holder who was hit before."""
     if struck.name in _BASES:
         return True
     if struck.name not in RUNNERS:
         return False
-    return holding.runner == struck.name or holding.status == "queued" or not holding.is_newest
+    has_holder = holding.status == "running" and holding.is_newest and holding.epoch != lost_epoch
+    return not has_holder or holding.runner == struck.name
 
 
 def _stood_still(

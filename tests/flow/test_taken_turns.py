@@ -1,4 +1,4 @@
-"""Turns that are taken from their holder are dropped without a word; those that it has to give up end in words.
+"""Turns that are taken from their holder are dropped without a word.
 
 The heartbeat is the runner's own; whoever takes the turn is played by the test, with the store's own acts.
 """
@@ -112,21 +112,6 @@ async def test_a_turn_that_comes_back_to_its_own_holder_begins_behind_the_cut(
         assert await answering.replayed() == await answering.kept()
         attempts = await database.attempts(answering.turn_id)
         assert [(attempt.epoch, attempt.state) for attempt in attempts] == [(1, "interrupted"), (2, "done")]
-
-
-async def test_a_runner_that_is_told_to_go_ends_its_turns_in_words(
-    town: Town, database: Database, model: ScriptedModel
-) -> None:
-    answering = await Answering.of(town, database, model, "last-orders [[tokens=2000 rate=20]]")
-
-    with step("When its patience is over, a runner that goes ends what it holds: interrupted, please try again."):
-        await town.slots.drain(0.0)
-        content = (await asyncio.wait_for(answering.posting, 10)).content
-        row = await answering.row()
-        assert (row.status, row.ended_by) == ("failed", "interrupted")
-        assert "try again" in row.error["message"]
-        assert message_of(content) == await answering.kept()
-        assert list(town.slots.holders()) == []
 
 
 async def test_a_heartbeat_that_crosses_an_end_takes_nothing_away(

@@ -128,7 +128,7 @@ async def test_a_model_call_is_committed_once(person: Person, database: Database
     running = await person.running()
     attempt, asked = await running.open_attempt(), call(input={"b": 1, "a": [None, 2.5]})
     await running.ask(asked, attempt=attempt, text="hello")
-    running.commit = BatchId(1, 0)
+    running.commit, running.steps = BatchId(1, 0), 0
     await running.ask(asked, attempt=attempt, text="hello")
     parts = await database.rows(
         "select * from message_parts where message_id = :m order by ordinal", m=running.held.message_id

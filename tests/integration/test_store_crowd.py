@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from contracts.turns import TurnStatus
 from store import StoreAway
 from store.system import sweep
 from store.turns import Limits, QueueFull, ThreadBusy, TurnLost
+from store.turns.endings import interrupted_result
 from tests.kit.stack import Servers
 from tests.kit.turns import Database, Person, Running, call
 
@@ -93,13 +95,15 @@ class Crowd:
     async def end(self) -> None:
         if self.held:
             running = self.held.pop(self.dice.randrange(len(self.held)))
-            await running.end(running.ending(limits=FEW))
+            calls = await self.database.calls(running.turn_id)
+            left = [(call.id, interrupted_result(call.state)) for call in calls if call.state != "done"]
+            await running.end(replace(running.ending(limits=FEW), closed_calls=left))
 
     async def sweep(self) -> None:
         async with self.database.runner.system() as session:
-            await sweep.close_dead(session, FEW)
+            await sweep.recover_dead(session, FEW, budget=5)
         async with self.database.runner.system() as session:
-            await sweep.close_orphans(session, self.alive, lambda: [r.turn_id for r in self.held], FEW)
+            await sweep.recover_orphans(session, self.alive, lambda: [r.turn_id for r in self.held], FEW, budget=5)
         async with self.database.runner.system() as session:
             await sweep.stop_queued(session, FEW)
         async with self.database.runner.system() as session:
@@ -152,6 +156,7 @@ async def test_a_crowd_at_the_door_neither_deadlocks_nor_doubles(database: Datab
 # One at a time
 
 
+BUDGET = 1
 TWO = Limits(per_user=2, total=1_000_000, waiting_per_thread=3)
 
 
@@ -172,6 +177,7 @@ class TurnsAsToldBy(RuleBasedStateMachine):
         self.busy: dict[UUID, str] = {}
         self.stop_asked: set[UUID] = set()
         self.touched: set[UUID] = set()
+        self.recoveries: Counter[UUID] = Counter()
         self.held: dict[UUID, Running] = {}
 
     def run(self, coroutine: Any) -> Any:
@@ -266,21 +272,24 @@ class TurnsAsToldBy(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def forget_a_turn(self, data: st.DataObject) -> None:
-        """Its runner does not hold it: back to the queue if nothing happened in it, else it ends; a zombie is told."""
+        """Its runner does not hold it: back to the queue, unless it shall stop or was there too often; a zombie is
+        told.
+        """
         turn_id = data.draw(st.sampled_from(list(self.held)))
         running = self.held.pop(turn_id)
         self.run(self.sweep_orphans_of(running.held.runner_id))
         if turn_id in self.stop_asked:
             self.status[turn_id] = "stopped"
         else:
-            self.status[turn_id] = "failed" if turn_id in self.touched else "queued"
+            self.status[turn_id] = "queued" if self.recoveries[turn_id] < BUDGET else "failed"
+            self.recoveries[turn_id] += 1
         self.promote(self.thread_of[turn_id])
         with pytest.raises(TurnLost):
             self.run(running.end())
 
     async def sweep_orphans_of(self, runner_id: UUID) -> None:
         async with self.database.runner.system() as session:
-            await sweep.close_orphans(session, runner_id, lambda: [], TWO)
+            await sweep.recover_orphans(session, runner_id, lambda: [], TWO, budget=BUDGET)
 
     # What always holds
 

@@ -10,8 +10,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from contracts.batches import BatchId
+from contracts.batches import START, BatchId
 from contracts.ids import uuid7
+from store.outbox import OutboxMessage
 from store.system import runners, sweep
 from store.system.sweep import Swept
 from store.turns import Limits
@@ -31,14 +32,14 @@ async def person(database: Database) -> Person:
     return await database.person()
 
 
-async def close_dead(database: Database) -> Swept:
+async def recover_dead(database: Database, budget: int = 5) -> Swept:
     async with database.runner.system() as session:
-        return await sweep.close_dead(session, ROOMY)
+        return await sweep.recover_dead(session, ROOMY, budget=budget)
 
 
-async def close_orphans(database: Database, runner_id: UUID, *held: UUID) -> Swept:
+async def recover_orphans(database: Database, runner_id: UUID, *held: UUID, budget: int = 5) -> Swept:
     async with database.runner.system() as session:
-        return await sweep.close_orphans(session, runner_id, lambda: held, ROOMY)
+        return await sweep.recover_orphans(session, runner_id, lambda: held, ROOMY, budget=budget)
 
 
 async def how(running: Running) -> tuple[str, str | None]:
@@ -46,12 +47,41 @@ async def how(running: Running) -> tuple[str, str | None]:
     return row.status, row.ended_by
 
 
+def about(swept: Swept, turn_id: UUID) -> list[OutboxMessage]:
+    named = str(turn_id)
+    return [m for m in swept.outbox if named in m.subject or named.encode() in m.payload]
+
+
+async def over_budget(running: Running, recoveries: int = 5) -> None:
+    await running.person.database.rows(
+        "update turns set recoveries = :n where id = :t", n=recoveries, t=running.turn_id
+    )
+
+
 @pytest.mark.parametrize("death", ["its lease is past", "it has no row"])
-async def test_a_turn_whose_runner_is_dead_fails_visibly(person: Person, database: Database, death: str) -> None:
+async def test_a_turn_whose_runner_is_dead_goes_back_to_the_queue(
+    person: Person, database: Database, death: str
+) -> None:
     runner_id = await database.alive(lease=-1) if death == "its lease is past" else uuid7()
-    running = await person.running(runner_id=runner_id)
+    running = await person.running(runner_id=runner_id, traceparent="00-a-b-01")
+    await running.ask(call(), text="so far")
+    swept = await recover_dead(database)
+    row = await running.row()
+    assert (row.status, row.runner_id, row.recoveries, row.epoch) == ("queued", None, 1, 1)
+    assert swept.recovered >= 1
+    (wake_up,) = about(swept, running.turn_id)
+    assert wake_up.subject == "turn.requested.v1"
+    assert wake_up.headers["traceparent"] == "00-a-b-01", "with the trace that it began with"
+    again = await person.claim(running.turn_id)
+    assert again is not None
+    assert (again.epoch, again.commit, again.steps) == (2, BatchId(1, 1), 1), "where the last commit left it"
+
+
+async def test_a_turn_that_was_brought_back_too_often_fails_visibly(person: Person, database: Database) -> None:
+    running = await person.running(runner_id=await database.alive(lease=-1))
     await running.ask(asked := call())
-    swept = await close_dead(database)
+    await over_budget(running)
+    swept = await recover_dead(database)
     assert await how(running) == ("failed", "interrupted")
     assert swept.failed >= 1
     batch = next(m.payload for m in swept.outbox if m.subject == f"log.{running.turn_id}")
@@ -62,33 +92,64 @@ async def test_a_turn_whose_runner_is_dead_fails_visibly(person: Person, databas
     assert (await running.row()).error["error"] == "interrupted"
 
 
+async def test_the_budget_counts_how_often_a_turn_was_brought_back(person: Person, database: Database) -> None:
+    running = await person.running(runner_id=await database.alive(lease=-1))
+    for _ in range(2):
+        await recover_dead(database, budget=2)
+        assert (await running.row()).status == "queued"
+        assert await person.claim(running.turn_id, await database.alive(lease=-1)) is not None
+    await recover_dead(database, budget=2)
+    row = await running.row()
+    assert (row.status, row.recoveries, row.epoch) == ("failed", 2, 4)
+
+
 async def test_a_dead_runner_s_turn_that_shall_stop_is_stopped(person: Person, database: Database) -> None:
     running = await person.running(runner_id=await database.alive(lease=-1))
     await person.stop(running.held.thread_id)
-    await close_dead(database)
+    await recover_dead(database)
     assert await how(running) == ("stopped", "user")
 
 
 async def test_the_living_are_left_alone(person: Person, database: Database) -> None:
     running = await person.running(runner_id=await database.alive(lease=30))
-    await close_dead(database)
+    await recover_dead(database)
     assert await how(running) == ("running", None)
+
+
+async def test_a_turn_that_comes_back_keeps_its_place_and_the_next_waits(person: Person, database: Database) -> None:
+    running = await person.running(thread_id := await person.thread(), runner_id=await database.alive(lease=-1))
+    waiting = await person.say(thread_id, busy="queue")
+    await recover_dead(database)
+    assert await how(running) == ("queued", None)
+    assert (await database.turn(waiting.turn_id)).status == "waiting"
 
 
 async def test_the_end_of_a_dead_turn_lets_the_next_run(person: Person, database: Database) -> None:
     running = await person.running(thread_id := await person.thread(), runner_id=await database.alive(lease=-1))
     waiting = await person.say(thread_id, busy="queue")
-    swept = await close_dead(database)
+    await over_budget(running)
+    swept = await recover_dead(database)
     assert (await database.turn(waiting.turn_id)).status == "queued"
-    assert any(str(waiting.turn_id).encode() in m.payload for m in swept.outbox)
+    assert about(swept, waiting.turn_id)
     assert await how(running) == ("failed", "interrupted")
+
+
+async def test_two_sweeps_at_once_bring_each_turn_back_once(person: Person, database: Database) -> None:
+    dead = await database.alive(lease=-1)
+    held = [await person.running(runner_id=dead) for _ in range(12)]
+    swept = await asyncio.gather(*(recover_dead(database) for _ in range(4)))
+    assert [(await running.row()).recoveries for running in held] == [1] * 12
+    for running in held:
+        assert len([m for each in swept for m in about(each, running.turn_id)]) == 1
 
 
 async def test_two_sweeps_at_once_end_each_turn_once(person: Person, database: Database) -> None:
     dead = await database.alive(lease=-1)
     held = [await person.running(runner_id=dead) for _ in range(12)]
-    swept = await asyncio.gather(*(close_dead(database) for _ in range(4)))
-    await close_dead(database)
+    for running in held:
+        await over_budget(running)
+    swept = await asyncio.gather(*(recover_dead(database) for _ in range(4)))
+    await recover_dead(database)
     assert [await how(running) for running in held] == [("failed", "interrupted")] * 12
     for running in held:
         ends = [m for each in swept for m in each.outbox if m.subject == f"log.{running.turn_id}"]
@@ -98,34 +159,36 @@ async def test_two_sweeps_at_once_end_each_turn_once(person: Person, database: D
 
 async def test_a_turn_whose_thread_is_locked_waits_for_the_next_sweep(person: Person, database: Database) -> None:
     running = await person.running(runner_id=await database.alive(lease=-1))
+    await over_budget(running)
     async with database.owner.begin() as connection:
         await connection.execute(
             text("select id from threads where id = :t for no key update"), {"t": running.held.thread_id}
         )
-        await close_dead(database)
+        await recover_dead(database)
         assert await how(running) == ("running", None)
-    await close_dead(database)
+    await recover_dead(database)
     assert await how(running) == ("failed", "interrupted")
 
 
-async def test_an_orphan_in_which_nothing_happened_goes_back_to_the_queue(person: Person, database: Database) -> None:
+@pytest.mark.parametrize("touch", ["nothing", "an attempt", "a commit"])
+async def test_an_orphan_goes_back_to_the_queue_wherever_it_is(person: Person, database: Database, touch: str) -> None:
     runner_id = await database.alive()
     running = await person.running(runner_id=runner_id)
-    swept = await close_orphans(database, runner_id)
+    if touch != "nothing":
+        await (running.open_attempt() if touch == "an attempt" else running.ask(text="so far"))
+    swept = await recover_orphans(database, runner_id)
     row = await running.row()
     assert (row.status, row.runner_id, row.recoveries, row.epoch) == ("queued", None, 1, 1)
-    assert swept.released == 1
+    assert swept.recovered == 1
     again = await person.claim(running.turn_id)
     assert again is not None
-    assert (again.epoch, again.commit) == (2, BatchId(0, 0))
+    assert (again.epoch, again.commit) == (2, BatchId(1, 1) if touch == "a commit" else START)
 
 
-@pytest.mark.parametrize("touch", ["an attempt", "a commit"])
-async def test_an_orphan_in_which_something_happened_fails(person: Person, database: Database, touch: str) -> None:
+async def test_an_orphan_that_was_one_too_often_fails(person: Person, database: Database) -> None:
     runner_id = await database.alive()
     running = await person.running(runner_id=runner_id)
-    await (running.open_attempt() if touch == "an attempt" else running.ask(text="so far"))
-    assert (await close_orphans(database, runner_id)).failed == 1
+    assert (await recover_orphans(database, runner_id, budget=0)).failed == 1
     assert await how(running) == ("failed", "interrupted")
 
 
@@ -133,7 +196,7 @@ async def test_an_orphan_that_shall_stop_is_stopped(person: Person, database: Da
     runner_id = await database.alive()
     running = await person.running(runner_id=runner_id)
     await person.stop(running.held.thread_id)
-    assert (await close_orphans(database, runner_id)).stopped == 1
+    assert (await recover_orphans(database, runner_id)).stopped == 1
     assert await how(running) == ("stopped", "user")
 
 
@@ -141,8 +204,8 @@ async def test_what_is_held_and_what_is_another_s_is_no_orphan(person: Person, d
     runner_id, other_id = await database.alive(), await database.alive()
     held = await person.running(runner_id=runner_id)
     other = await person.running(runner_id=other_id)
-    swept = await close_orphans(database, runner_id, held.turn_id)
-    assert (swept.released, swept.failed, swept.stopped, swept.outbox) == (0, 0, 0, [])
+    swept = await recover_orphans(database, runner_id, held.turn_id)
+    assert (swept.recovered, swept.failed, swept.stopped, swept.outbox) == (0, 0, 0, [])
     assert await how(held) == await how(other) == ("running", None)
 
 
@@ -220,6 +283,6 @@ async def test_a_turn_that_is_claimed_while_the_sweep_looks_is_no_orphan(person:
     held = await person.running(runner_id=runner_id)
     answers = iter([[], [held.turn_id]])  # the claim is noticed between the two looks
     async with database.runner.system() as session:
-        swept = await sweep.close_orphans(session, runner_id, lambda: next(answers), ROOMY)
-    assert (swept.released, swept.failed, swept.stopped, swept.outbox) == (0, 0, 0, [])
+        swept = await sweep.recover_orphans(session, runner_id, lambda: next(answers), ROOMY, budget=5)
+    assert (swept.recovered, swept.failed, swept.stopped, swept.outbox) == (0, 0, 0, [])
     assert await how(held) == ("running", None)

@@ -32,7 +32,7 @@ LIMITS = turns.Limits()
 def runner_on(servers: Servers, env: Mapping[str, str] | None = None, number: int = 1) -> Iterator[subprocess.Popen]:
     """Start `python -m turn_runner.main` as the supervisor would; it is ready when it claims."""
     environment = os.environ | QUIET | servers.env_of("turn_runner", number) | {"RETINUE_HEALTH_PORT": "0"}
-    environment |= {"RETINUE_LOG_FORMAT": "text"} | dict(env or {})
+    environment |= {"RETINUE_LOG_FORMAT": "text", "RETINUE_STOP_GRACE": "5"} | dict(env or {})
     process = subprocess.Popen([sys.executable, "-m", "turn_runner.main"], env=environment)
     try:
         yield process

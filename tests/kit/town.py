@@ -9,7 +9,8 @@ Postgres and the model server are real too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -148,7 +149,7 @@ async def _runner(
     stack.push_async_callback(lease.leave)
     _spawn(stack, lease.keep(slots))
     await subscribe_stops(client, slots)
-    stack.push_async_callback(slots.drain, 5.0)
+    stack.push_async_callback(slots.drain, countdown(5.0))
     return workshop, slots
 
 
@@ -195,6 +196,17 @@ def _relay(
     relay = OutboxRelay(store, publish, sweep_every=NEVER)
     _spawn(stack, relay.run())
     return relay
+
+
+def countdown(seconds: float) -> Callable[[], float]:
+    """Seconds that are left of these, counted from the first look."""
+    begun: list[float] = []
+
+    def left() -> float:
+        begun.append(time.monotonic())
+        return max(0.0, begun[0] + seconds - begun[-1])
+
+    return left
 
 
 def _store(stack: AsyncExitStack, servers: Servers, role: str) -> Store:

@@ -164,9 +164,11 @@ class Running:
     person: Person
     held: Claim
     commit: BatchId = field(init=False)
+    steps: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.commit = BatchId(self.held.epoch, self.held.commit.number)
+        self.steps = self.held.steps
 
     @property
     def turn_id(self) -> UUID:
@@ -181,25 +183,37 @@ class Running:
         self.commit = BatchId(self.commit.epoch, self.commit.number + 1)
         return self.commit
 
-    async def open_attempt(self, attempt: UUID | None = None, number: int = 1) -> UUID:
+    async def open_attempt(self, attempt: UUID | None = None, number: int = 1, input_tokens: int | None = None) -> UUID:
         attempt = attempt or uuid7()
         async with self.transaction() as session:
-            await turns.open_attempt(session, self.held, attempt, step=0, number=number, model="test/test")
+            await turns.open_attempt(
+                session,
+                self.held,
+                attempt,
+                step=self.steps,
+                number=number,
+                model="test/test",
+                input_tokens=input_tokens,
+            )
         return attempt
 
     async def ask(self, *calls: CallRow, attempt: UUID | None = None, text: str = "") -> None:
         """(a) The model call has ended, with these calls and this text."""
         attempt = attempt or await self.open_attempt()
-        parts = [PartRow(0, 0, "step-start", {"type": "step-start"})]
+        first, step = await self._stored(), self.steps
+        parts = [PartRow(first, step, "step-start", {"type": "step-start"})]
         if text:
-            parts.append(PartRow(1, 0, "text", {"type": "text", "text": text, "state": "done"}))
-        for n, call in enumerate(calls, len(parts)):
+            parts.append(PartRow(first + 1, step, "text", {"type": "text", "text": text, "state": "done"}))
+        for n, call in enumerate(calls, first + len(parts)):
             fixed = {"type": f"tool-{call.name}", "toolCallId": str(call.id)}
-            parts.append(PartRow(n, 0, "tool", fixed, call.id))
+            parts.append(PartRow(n, step, "tool", fixed, call.id))
+        self.steps += 1
         commit = self.next_batch()
         result = AttemptResult(attempt, "done", "tool_calls" if calls else "stop", input_tokens=10, output_tokens=5)
         async with self.transaction() as session:
-            await turns.commit_model_call(session, self.held, commit, steps=1, parts=parts, calls=calls, attempt=result)
+            await turns.commit_model_call(
+                session, self.held, commit, steps=self.steps, parts=parts, calls=calls, attempt=result
+            )
 
     async def start(self, call_id: UUID) -> bool:
         async with self.transaction() as session:
@@ -209,7 +223,7 @@ class Running:
         commit = self.next_batch()
         async with self.transaction() as session:
             await turns.finish_call(
-                session, self.held, commit, steps=1, call_id=call_id, output=output, error_text=error
+                session, self.held, commit, steps=self.steps, call_id=call_id, output=output, error_text=error
             )
 
     def ending(
@@ -226,6 +240,11 @@ class Running:
 
     async def row(self) -> Any:
         return await self.person.database.turn(self.turn_id)
+
+    async def _stored(self) -> int:
+        """Parts that the message has already."""
+        query = "select count(*) as n from message_parts where message_id = :m"
+        return (await self.person.database.row(query, m=self.held.message_id)).n
 
 
 def call(name: str = "calculator", *, idempotent: bool = False, input: Any = None) -> CallRow:

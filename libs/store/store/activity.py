@@ -70,5 +70,10 @@ async def watching(superuser_url: str) -> AsyncGenerator[Activity]:
             yield Activity(connection)
         finally:
             connection.terminate()
-    except (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError) as away:
+    except (
+        OSError,
+        asyncpg.InterfaceError,
+        asyncpg.PostgresConnectionError,
+        asyncpg.OperatorInterventionError,
+    ) as away:
         raise StoreAway(f"the database does not answer ({away})") from away

@@ -62,13 +62,14 @@ def _steps(parts: Sequence[PastPart]) -> list[Message]:
         text = "".join(part.data["text"] for part in of_step if part.kind == "text")
         calls = [part.call for part in of_step if part.call is not None]
         if text or calls:
-            asked = tuple(ToolCall(c.provider_call_id, c.name, _arguments(c.input)) for c in calls)
+            asked = tuple(ToolCall(c.provider_call_id, c.name, arguments_of(c.input)) for c in calls)
             told.append(Assistant(text, asked))
             told += [ToolResult(c.provider_call_id, _outcome(c)) for c in calls]
     return told
 
 
-def _arguments(given: Any) -> str:
+def arguments_of(given: Any) -> str:
+    """A call's input as the model gets it back; what was no JSON goes back as it wrote it."""
     return given if isinstance(given, str) else orjson.dumps(given).decode()
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import orjson
+
 from turn_runner.execution import Result
 from turn_runner.narration import AskedCall
 
@@ -25,7 +27,7 @@ Verdict = Literal["go on", "answer now"]
 
 @dataclass(slots=True)
 class Guard:
-    _last: tuple[str, str, str] | None = None
+    _last: tuple[str, bytes, str] | None = None
     _repeats: int = 0
     _malformed: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -35,7 +37,7 @@ class Guard:
         texts: list[str] = []
         for call, result in done:
             text = result.for_model
-            seen = (call.name, call.arguments, text)
+            seen = (call.name, orjson.dumps(call.input, option=orjson.OPT_SORT_KEYS), text)
             self._repeats = self._repeats + 1 if seen == self._last else 1
             self._last = seen
             if self._repeats >= END_AFTER:

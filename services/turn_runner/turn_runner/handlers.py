@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
 from uuid import UUID
 
 from faststream.nats import NatsBroker, NatsMessage
@@ -23,6 +26,10 @@ from turn_runner.slots import Slots
 log = logs.get(__name__)
 
 
+class _Closed(Exception):
+    """This runner claims nothing any more."""
+
+
 def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> None:
     @broker.subscriber(**subscription(TURN_CONSUMER))
     async def on_turn_requested(message: NatsMessage) -> None:
@@ -37,7 +44,11 @@ def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> 
             await park(workshop.store, delivery, NeverAnswered(delivery.count), request.id)
             return
         with tracing.consumer_span(TURN_REQUESTED, message.headers, redelivered=delivery.count > 1):
-            claim = await _claim(request, message, workshop, slots)
+            try:
+                claim = await _claim(request, message, workshop, slots)
+            except _Closed:
+                await message.nack()  # for another runner, at once
+                return
             faults.reached("claimed")
             await message.ack()  # whether or not the claim took: the message was a wake-up
             if claim is not None:
@@ -47,9 +58,13 @@ def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> 
 
 
 async def _claim(request: TurnRequested, message: NatsMessage, workshop: Workshop, slots: Slots) -> Claim | None:
-    """Claims once the lease is good; while Postgres is away the message stays ours."""
+    """Claims once the lease is good; while Postgres is away the message stays ours. Raises `_Closed`."""
     while True:
-        await _good_lease(message, workshop)
+        if not workshop.lease.is_good:
+            await message.in_progress()
+            await _unless_closed(slots, workshop.lease.good())
+        if slots.is_closed.is_set():
+            raise _Closed
         slots.claiming(request.turn_id)
         try:
             async with workshop.store.session(request.user_id) as session:
@@ -59,13 +74,17 @@ async def _claim(request: TurnRequested, message: NatsMessage, workshop: Worksho
             slots.not_claiming(request.turn_id)
             log.warning("claim waits", reason=str(away))
             await message.in_progress()
-            await workshop.lease.next_beat()
+            await _unless_closed(slots, workshop.lease.next_beat())
 
 
-async def _good_lease(message: NatsMessage, workshop: Workshop) -> None:
-    if not workshop.lease.is_good:
-        await message.in_progress()
-        await workshop.lease.good()
+async def _unless_closed(slots: Slots, wait: Coroutine[Any, Any, None]) -> None:
+    """Waits, but not longer than this runner claims turns."""
+    waiting, closed = asyncio.create_task(wait), asyncio.create_task(slots.is_closed.wait())
+    try:
+        await asyncio.wait({waiting, closed}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        closed.cancel()
 
 
 async def subscribe_stops(client: Client, slots: Slots) -> None:

@@ -7,7 +7,7 @@ can be halted at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 from uuid import UUID
@@ -15,6 +15,7 @@ from uuid import UUID
 from chassis import logs
 from chassis.relay import OutboxRelay
 from contracts.batches import BatchId
+from contracts.chunks import Chunk
 from llm import Models
 from store import Session, Store, StoreAway, turns
 from store.turns import Claim, PartRow, TurnLost
@@ -31,7 +32,11 @@ Halt = Literal["user", "shutdown"]
 
 
 class Halted(Exception):
-    """Somebody asked the turn to stop, or the process is going down."""
+    """Somebody asked the turn to stop, or the process can wait no longer."""
+
+
+class HandOver(Exception):
+    """The process is going down: the turn goes back to the queue, here and now, for another to take up."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ class Workshop:
 
 
 class HeldTurn:
-    """The holder's side of a turn. Raises `TurnLost` when another epoch writes it, `Halted` when it should stop."""
+    """The holder's side of a turn. Raises `TurnLost` when another epoch writes it, `Halted` when it should stop,
+    `HandOver` where it may be given back.
+    """
 
     def __init__(self, workshop: Workshop, claim: Claim) -> None:
         self.work = workshop
@@ -64,6 +71,7 @@ class HeldTurn:
         self.is_lost = False
         self.is_changing_epoch = False
         self._halt = asyncio.Event()
+        self._hand_over = asyncio.Event()
 
     @property
     def turn_id(self) -> UUID:
@@ -82,6 +90,21 @@ class HeldTurn:
         if not self._halt.is_set():
             self.halted_by = by
             self._halt.set()
+
+    def hand_over(self) -> None:
+        """From the next commit point on, another runner shall go on with this turn."""
+        self._hand_over.set()
+
+    def commit_point(self) -> None:
+        """Everything so far is committed: a turn that is to be handed over goes no further."""
+        if self._hand_over.is_set():
+            raise HandOver
+
+    def restore(self, parts: Sequence[Chunk], steps: int, open_calls: dict[UUID, str]) -> None:
+        """What older epochs committed."""
+        if self.log.cut.number:
+            self.log.restore(parts)
+        self.stored, self.steps, self.open_calls = len(parts), steps, open_calls
 
     async def begin(self) -> None:
         """`start` is a batch of its own, and said again only if nothing counts before it."""
@@ -103,6 +126,17 @@ class HeldTurn:
             except StoreAway as away:
                 log.warning("commit waits", turn_id=str(self.turn_id), reason=str(away))
                 await self.work.lease.next_beat()
+
+    async def rest(self, seconds: float) -> None:
+        """A pause in which nothing is under way, so that halting and handing over end it."""
+        wanted = [asyncio.ensure_future(event.wait()) for event in (self._halt, self._hand_over)]
+        try:
+            await asyncio.wait(wanted, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in wanted:
+                each.cancel()
+        if self.is_halted:
+            raise Halted
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Awaits `work`, but drops it at once when the turn is halted."""

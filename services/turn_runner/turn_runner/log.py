@@ -177,6 +177,10 @@ class TurnLog:
             raise self._failure
         return self.position
 
+    def restore(self, parts: Iterable[dict[str, Any]]) -> None:
+        """The message is this up to the cut; to be said before anything is written beyond it."""
+        self.reducer = Reducer(self.reducer.message_id, parts)
+
     def supersede(self, epoch: int, cut: BatchId, parts: int) -> None:
         """Goes on in a higher epoch after `cut`: what was written beyond it no longer counts.
 

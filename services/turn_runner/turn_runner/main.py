@@ -103,11 +103,16 @@ async def compose(service: Service[RunnerSettings]) -> None:
     service.spawn("sweep", Sweeper(workshop, slots, client).keep_sweeping())
 
     await subscribe_stops(client, slots)
-    service.on_stop("turns", lambda: slots.drain(max(0.0, service.grace_left() - 2.0)))
+    service.on_stop("turns", lambda: slots.drain(service.grace_left))
     broker = make_broker(url, f"{settings.process}-requests")
     subscribe_requests(broker, workshop, slots)
     await broker.start()
-    service.on_stop("requests", broker.stop)
+
+    async def claim_no_more() -> None:
+        slots.close()
+        await broker.stop()
+
+    service.on_stop("requests", claim_no_more)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ far is superseded first.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from dataclasses import dataclass
@@ -39,6 +38,11 @@ class Attempt:
     begun: float = 0.0
     first_token: float | None = None
 
+    @property
+    def estimated_input(self) -> int:
+        """Four characters a token."""
+        return self.input_characters // 4
+
     def result(self, state: str, outcome: str) -> AttemptResult:
         """The provider's count where there is one, else four characters a token, marked as an estimate."""
         usage, served = self.narration.usage, self.narration.served
@@ -48,7 +52,7 @@ class Attempt:
             state=state,
             outcome=outcome,
             model_served=served.model if served else None,
-            input_tokens=usage.input if usage else self.input_characters // 4,
+            input_tokens=usage.input if usage else self.estimated_input,
             cached_tokens=usage.cached if usage else None,
             output_tokens=usage.output if usage else self.narration.characters // 4,
             reasoning_tokens=usage.reasoning if usage else None,
@@ -66,20 +70,22 @@ class ModelCalls:
         self._held = held
         self._first: Attempt | None = None
 
-    async def open_first(self, session: Session, model: Model) -> None:
+    async def open_first(
+        self, session: Session, model: Model, messages: list[Message], offer: list[OurTool[Any]]
+    ) -> None:
         """Opens the attempt of the first call in a transaction that is under way; safe to repeat in another."""
         if self._first is None:
-            self.open = self._first = self._attempt(1)
+            self.open = self._first = self._attempt(1, _characters(_request(messages, offer)))
         await self._write(session, self._first, model)
 
     async def call(self, model: Model, messages: list[Message], offer: list[OurTool[Any]]) -> Narration:
-        """Raises `ModelError` when trying again will not help, or has not."""
-        request = Request(tuple(messages), tuple(Tool(t.name, t.description, t.schema) for t in offer))
+        """Raises `ModelError` when trying again will not help, or has not; `HandOver` before a call."""
+        request = _request(messages, offer)
         tries = 0
         while True:
             tries += 1
-            attempt = await self._open(model, tries)
-            attempt.input_characters = _characters(request)
+            self._held.commit_point()
+            attempt = await self._open(model, tries, _characters(request))
             try:
                 await self._held.interruptible(self._listen(model, request, attempt))
                 _MODEL_CALLS.labels(outcome="done").inc()
@@ -90,7 +96,7 @@ class ModelCalls:
                 if pause is None:
                     raise
                 await self.give_up(wrong.code)
-                await self._held.interruptible(asyncio.sleep(pause))
+                await self._held.rest(pause)
 
     async def commit(self, narration: Narration) -> None:
         """(a) The model call has ended: its parts, the calls as asked, its usage, the number of its last batch."""
@@ -117,23 +123,29 @@ class ModelCalls:
         held.steps += 1
         held.open_calls |= {call.id: "asked" for call in calls}
 
-    async def _open(self, model: Model, number: int) -> Attempt:
+    async def _open(self, model: Model, number: int, characters: int) -> Attempt:
         """(o) The attempt's row comes before the call, so that no call is without one."""
         attempt, self._first = self._first, None
         if attempt is None:
-            made = attempt = self._attempt(number)
+            made = attempt = self._attempt(number, characters)
             await self._held.commit(lambda session: self._write(session, made, model))
         self.open = attempt
         return attempt
 
-    def _attempt(self, number: int) -> Attempt:
+    def _attempt(self, number: int, characters: int) -> Attempt:
         held = self._held
         narration = Narration(f"{held.epoch}.{held.steps}.{number}", follows_step=held.stored > 0)
-        return Attempt(uuid7(), held.steps, number, narration)
+        return Attempt(uuid7(), held.steps, number, narration, characters)
 
     async def _write(self, session: Session, attempt: Attempt, model: Model) -> None:
         await turns.open_attempt(
-            session, self._held.claim, attempt.id, step=attempt.step, number=attempt.number, model=model.id
+            session,
+            self._held.claim,
+            attempt.id,
+            step=attempt.step,
+            number=attempt.number,
+            model=model.id,
+            input_tokens=attempt.estimated_input,
         )
 
     async def _listen(self, model: Model, request: Request, attempt: Attempt) -> None:
@@ -186,6 +198,10 @@ def _call_row(call: AskedCall, step: int) -> CallRow:
         input=call.input,
         is_idempotent=tool.is_idempotent if tool else False,
     )
+
+
+def _request(messages: list[Message], offer: list[OurTool[Any]]) -> Request:
+    return Request(tuple(messages), tuple(Tool(tool.name, tool.description, tool.schema) for tool in offer))
 
 
 def _characters(request: Request) -> int:

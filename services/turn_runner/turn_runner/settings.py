@@ -26,6 +26,10 @@ class RunnerSettings(ServiceSettings):
         6.0, "own good heartbeats without a gap before a runner sweeps: a database that was away is a pause", unit="s"
     )
 
+    recovery_budget: int = setting(
+        5, "how often a turn is taken from a runner that died, before it fails", unit="times", ge=0
+    )
+
     model: str | None = setting(None, "provider/model that answers where none was chosen")
     openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",))
     openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",))
@@ -59,7 +63,9 @@ class RunnerSettings(ServiceSettings):
     log_unacknowledged: int = setting(
         1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
     )
-    stop_grace: float = setting(5.0, "how long turns may finish after SIGTERM", unit="s", ge=0)
+    stop_grace: float = setting(
+        60.0, "how long turns may go on to a commit point after SIGTERM, before they are given back", unit="s", ge=0
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from chassis import logs, metrics
@@ -12,6 +12,12 @@ from turn_runner.held import Workshop
 from turn_runner.turn import Turn
 
 log = logs.get(__name__)
+
+_LAST_MOMENTS = 2.0
+"""Seconds before the end of the grace at which what is left is given back at once."""
+
+_LOOK_AGAIN = 0.25
+"""Seconds between looks at the grace, which a second signal shortens."""
 
 _HELD = metrics.gauge("retinue_turns_held", "turns that this runner works on")
 
@@ -26,6 +32,8 @@ class Slots:
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._claiming: set[UUID] = set()
+        self.is_closed = asyncio.Event()
+        """The process is going down: nothing is claimed any more."""
 
     def holders(self) -> Iterable[Turn]:
         return list(self._turns.values())
@@ -41,8 +49,10 @@ class Slots:
         self._claiming.discard(turn_id)
 
     def take(self, claim: Claim) -> None:
-        """Starts a claimed turn."""
+        """Starts a claimed turn; one that was claimed too late goes straight back."""
         turn = Turn(self._workshop, claim)
+        if self.is_closed.is_set():
+            turn.hand_over()
         if (stale := self._turns.get(claim.turn_id)) is not None:
             stale.lose()  # it came back to us under a higher epoch
         self._turns[claim.turn_id] = turn
@@ -52,8 +62,8 @@ class Slots:
         _HELD.set(len(self._turns))
 
     async def free(self) -> None:
-        """Returns when there is a free slot."""
-        while len(self._turns) >= self._most:
+        """Returns when there is a free slot, or nothing is claimed any more."""
+        while len(self._turns) >= self._most and not self.is_closed.is_set():
             self._changed.clear()
             await self._changed.wait()
 
@@ -62,12 +72,27 @@ class Slots:
         if (turn := self._turns.get(turn_id)) is not None:
             turn.ask_to_stop()
 
-    async def drain(self, patience: float) -> None:
-        """Waits for the turns for `patience` seconds, then ends visibly what is left."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=patience)
+    def close(self) -> None:
+        """From now on nothing is claimed, and each turn goes back to the queue at its next commit point."""
+        self.is_closed.set()
+        self._changed.set()
+        for turn in self.holders():
+            turn.hand_over()
+
+    async def drain(self, grace_left: Callable[[], float]) -> None:
+        """Hands the turns over while `grace_left()` says that there is time; then gives back what is left at once.
+
+        What cannot be given back (the database is away) is dropped: our lease ends, and a sweep brings it back.
+        """
+        self.close()
+        while self._tasks and (left := grace_left() - _LAST_MOMENTS) > 0:
+            await asyncio.wait(self._tasks, timeout=min(left, _LOOK_AGAIN))
         for turn in self.holders():
             turn.shut_down()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=max(grace_left() - _LAST_MOMENTS / 2, _LAST_MOMENTS / 2))
+        for task in list(self._tasks):
+            task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -84,4 +109,4 @@ class Slots:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (wrong := task.exception()) is not None:
-            log.error("a turn's task died; the sweep will end the turn", exc_info=wrong)
+            log.error("a turn's task died; the sweep will bring the turn back", exc_info=wrong)

@@ -24,6 +24,7 @@ ASK_AGAIN_WHEN_EMPTY, ASK_AGAIN_ANYWAY = 5.0, 30.0
 _BURY_EVERY = 600
 
 _SWEPT = metrics.counter("retinue_sweep_turns_total", "turns that the sweep moved", ("how",))
+_RECOVERED = metrics.counter("retinue_turns_recovered_total", "turns that were taken from a dead runner")
 
 
 class Sweeper:
@@ -48,9 +49,10 @@ class Sweeper:
                 log.exception("sweep failed")
 
     async def sweep(self) -> None:
-        limits, lease = self._work.limits, self._work.lease
-        await self._pass(lambda s: sweep.close_dead(s, limits))
-        await self._pass(lambda s: sweep.close_orphans(s, lease.id, self._slots.held, limits))
+        limits, lease, budget = self._work.limits, self._work.lease, self._work.settings.recovery_budget
+        while await self._pass(lambda s: sweep.recover_dead(s, limits, budget=budget)) == sweep.BATCH:
+            pass  # a runner of many turns has died
+        await self._pass(lambda s: sweep.recover_orphans(s, lease.id, self._slots.held, limits, budget=budget))
         await self._pass(lambda s: sweep.stop_queued(s, limits))
         age = ASK_AGAIN_WHEN_EMPTY if await self._is_queue_empty() else ASK_AGAIN_ANYWAY
         await self._pass(lambda s: sweep.ask_again(s, age=age))
@@ -63,14 +65,17 @@ class Sweeper:
             async with self._work.store.system() as session:
                 await runners.bury(session)
 
-    async def _pass(self, act: Callable[[Session], Awaitable[Swept]]) -> None:
+    async def _pass(self, act: Callable[[Session], Awaitable[Swept]]) -> int:
+        """Returns how many turns were brought back."""
         async with self._work.store.system() as session:
             swept = await act(session)
         self._work.relay.after_commit(swept.outbox)
-        for how in ("failed", "stopped", "released", "asked_again", "promoted"):
+        for how in ("recovered", "failed", "stopped", "asked_again", "promoted"):
             if count := getattr(swept, how):
                 _SWEPT.labels(how=how).inc(count)
                 log.info("swept", how=how, turns=count)
+        _RECOVERED.inc(swept.recovered)
+        return swept.recovered
 
     async def _is_queue_empty(self) -> bool:
         try:

@@ -6,6 +6,7 @@ A tool that is not idempotent starts only after that was committed; a stop that 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from chassis import faults
@@ -17,6 +18,7 @@ from turn_runner import execution
 from turn_runner.execution import Prepared, Result
 from turn_runner.held import Halted, HeldTurn
 from turn_runner.narration import AskedCall
+from turn_runner.resumption import LeftCall
 from turn_runner.tools import Tool
 
 
@@ -25,8 +27,10 @@ class ToolUse:
         self._held = held
         self._one_result_at_a_time = asyncio.Lock()
 
-    async def run(self, calls: list[AskedCall], offer: list[Tool[Any]]) -> list[Result]:
-        """The results, in the order of the calls. Raises `Halted` or `TurnLost` once every call has come to rest."""
+    async def run(self, calls: Sequence[AskedCall], offer: list[Tool[Any]]) -> list[Result]:
+        """The results, in the order of the calls. Raises `Halted`, `HandOver` or `TurnLost` once every call has come
+        to rest.
+        """
         names = {tool.name for tool in offer}
         outcomes = await asyncio.gather(*(self._run_one(call, names) for call in calls), return_exceptions=True)
         results: list[Result] = []
@@ -38,7 +42,12 @@ class ToolUse:
 
     async def _run_one(self, call: AskedCall, names: set[str]) -> Result:
         prepared = execution.prepare(call, names, most_bytes=self._held.work.settings.tool_input_bytes)
-        result = prepared if isinstance(prepared, Result) else await self._start(call, prepared)
+        if isinstance(call, LeftCall) and call.fate != "run":
+            result = call.result(was_malformed=isinstance(prepared, Result))
+            if call.fate == "known":
+                return result
+        else:
+            result = prepared if isinstance(prepared, Result) else await self._start(call, prepared)
         async with self._one_result_at_a_time:
             await self._finish(call, result)
         return result
@@ -47,12 +56,18 @@ class ToolUse:
         held = self._held
         if held.is_halted:
             raise Halted
+        held.commit_point()  # one that has not begun can begin elsewhere
         if not prepared.tool.is_idempotent:
             if not await held.commit(lambda session: turns.start_call(session, held.claim, call.id)):  # (b)
                 held.halt("user")
                 raise Halted
             held.open_calls[call.id] = "started"
-        await held.work.lease.good()  # one more look at the clock: a runner that slept starts nothing
+        return await held.interruptible(self._execute(prepared))
+
+    async def _execute(self, prepared: Prepared) -> Result:
+        """One more look at the clock, with nothing in between: a runner that slept starts no tool."""
+        held = self._held
+        await held.work.lease.good()
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")

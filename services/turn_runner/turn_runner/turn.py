@@ -17,25 +17,26 @@ from contracts.batches import BatchId
 from contracts.chunks import Chunk, FinishReason
 from contracts.json_values import clean_text
 from contracts.turns import TurnStatus
-from llm import Assistant, Message, Model, ModelError, ToolCall, ToolResult, User
+from llm import Model, ModelError
 from store import Session, turns
 from store.repositories import transcripts
+from store.repositories.transcripts import AgentProfile
 from store.turns import AttemptResult, CallRow, Claim, Ending, TurnLost
 from store.turns.endings import call_result, closing_chunks, end_batch, interrupted_result
 from turn_runner import context
-from turn_runner.guards import Guard
-from turn_runner.held import Halted, HeldTurn, Workshop
+from turn_runner.course import Course
+from turn_runner.held import Halted, HandOver, HeldTurn, Workshop
 from turn_runner.log import BatchTooLarge
 from turn_runner.model_calls import Attempt, ModelCalls, call_rows
-from turn_runner.narration import AskedCall, Narration
+from turn_runner.resumption import Resumption, resumption
 from turn_runner.tool_use import ToolUse
-from turn_runner.tools import offered
+from turn_runner.tools import Tool, offered
 
 log = logs.get(__name__)
 
 _ENDED = metrics.counter("retinue_turns_ended_total", "turns by how they ended", ("status", "ended_by"))
+_RELEASED = metrics.counter("retinue_turns_released_total", "turns given back to the queue by a runner that leaves")
 
-EMPTY_ANSWER_NUDGE = "(Your last answer was empty. Please answer now, in words.)"
 _FINISH_REASONS: dict[str, FinishReason] = {"length": "length", "content_filter": "content-filter"}
 
 
@@ -59,6 +60,7 @@ class Turn:
         self._last_text = ""
         self._task: asyncio.Task[None] | None = None
         self._is_ending = False
+        self._is_taken_up = claim.epoch == 1
 
     # What the heartbeat and the handlers see
 
@@ -77,8 +79,13 @@ class Turn:
     def ask_to_stop(self) -> None:
         self._held.halt("user")
 
+    def hand_over(self) -> None:
+        """The process is going down: at its next commit point the turn goes back to the queue."""
+        self._held.hand_over()
+
     def shut_down(self) -> None:
-        """The process ends: whatever is unfinished ends here, visibly."""
+        """The process can wait no longer: whatever is under way is dropped, and the turn goes back to the queue."""
+        self._held.hand_over()
         self._held.halt("shutdown")
 
     def lose(self) -> None:
@@ -92,7 +99,10 @@ class Turn:
     async def run(self) -> None:
         self._task = asyncio.current_task()
         try:
-            await self._end(await self._outcome())
+            try:
+                await self._end(await self._outcome())
+            except HandOver:
+                await self._release()
         except TurnLost:
             log.info("turn dropped", turn_id=str(self.turn_id), epoch=self.epoch)
         except asyncio.CancelledError:
@@ -106,61 +116,89 @@ class Turn:
         try:
             return await self._answer()
         except Halted:
-            if self._held.halted_by == "user":
-                return Ended(TurnStatus.STOPPED, "user")
-            return _failed(
-                "interrupted", "The answer was interrupted because the system was stopped. Please try again."
-            )
+            if self._held.halted_by == "shutdown":
+                raise HandOver from None
+            return Ended(TurnStatus.STOPPED, "user")
         except ModelError as wrong:
             log.info("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
             return _failed(wrong.code, wrong.text)
         except BatchTooLarge as wrong:
             await self._model_calls.give_up("too_large")  # what was to be in that batch is nowhere: it cannot be closed
             return _failed("too_large", f"A piece of this answer is too large to send: {wrong}.")
-        except TurnLost:
+        except (TurnLost, HandOver):
             raise
         except Exception:
+            if not self._is_taken_up:
+                raise  # we do not even know what would have to be closed: the sweep does, until the budget is over
             log.exception("turn broke", turn_id=str(self.turn_id))
             return _failed("internal", "Something in the system broke while answering. Please try again.")
 
     async def _answer(self) -> Ended:
         held = self._held
+        held.commit_point()
+        left = await self._take_up()
         await held.begin()
-        agent, past, model = await held.commit(self._prepare)
+        agent, model, course = await held.commit(self._prepare)
         tools = offered(held.claim.channel)
-        messages = context.opening(agent, tools, past)
-        guard = Guard()
-        answer_now = asked_again = False
+        if left is not None:
+            await self._walk_again(left, course, tools)
+            if left.is_answered:
+                return _finished(left.last_outcome or "other", at_limit=False, in_circles=False)
         while True:
             is_last = held.steps >= agent.max_steps - 1
-            offer = [] if is_last or answer_now else tools
-            narration = await self._model_calls.call(model, messages, offer)
+            offer = [] if is_last or course.answer_now else tools
+            narration = await self._model_calls.call(model, course.messages, offer)
             text = "".join(narration.text)
             self._last_text = text or self._last_text
             if narration.calls and offer:
                 await self._model_calls.commit(narration)
                 results = await self._tool_use.run(narration.calls, offer)
-                verdict, texts = guard.look(list(zip(narration.calls, results, strict=True)))
-                answer_now = verdict == "answer now"
-                messages += _exchange(text, narration.calls, texts)
+                course.exchanged(text, narration.calls, results)
                 continue
-            if not text and not asked_again and not is_last:
-                answer_now = asked_again = True
+            if not text and not course.was_nudged and not is_last:
+                course.nudge()
                 await self._model_calls.commit(narration)
-                messages.append(User(EMPTY_ANSWER_NUDGE))
                 continue
             if not text:
                 return _failed("empty_answer", "The model gave no answer. Try again, or ask in other words.")
-            return _finished(narration, at_limit=is_last and bool(tools), in_circles=answer_now and not asked_again)
+            reason = narration.finish.reason if narration.finish else "other"
+            return _finished(reason, at_limit=is_last and bool(tools), in_circles=course.is_in_circles)
 
-    async def _prepare(self, session: Session) -> tuple[transcripts.AgentProfile, list[transcripts.PastMessage], Model]:
-        """What the model will see, and the attempt of its first call: one transaction, because somebody waits."""
+    async def _take_up(self) -> Resumption | None:
+        """What older epochs committed, if there were any."""
+        held = self._held
+        if self.epoch == 1:
+            return None
+        left = await held.commit(lambda session: resumption(session, held.claim, {}))
+        open_calls = {call.id: call.state for call in left.open_calls}
+        held.restore(left.parts, max(held.steps, left.answers), open_calls)
+        self._is_taken_up = True
+        log.info("turn taken up", turn_id=str(self.turn_id), epoch=self.epoch, steps=held.steps, calls=len(open_calls))
+        return left
+
+    async def _prepare(self, session: Session) -> tuple[AgentProfile, Model, Course]:
+        """What the model will see, and the attempt of its first call: one transaction, because somebody waits.
+
+        After an older epoch there may be tools to see to first, so that no call is opened here.
+        """
         claim = self._held.claim
         agent = await transcripts.agent(session, claim.agent_id)
         model = self._held.work.models.resolve(claim.model or agent.model)
-        past = await transcripts.transcript(session, claim.thread_id, claim.message_id)
-        await self._model_calls.open_first(session, model)
-        return agent, past, model
+        past = await transcripts.before(session, claim.thread_id, claim.message_id)
+        tools = offered(claim.channel)
+        course = Course(context.opening(agent, tools, past))
+        if claim.epoch == 1:
+            await self._model_calls.open_first(session, model, course.messages, tools)
+        return agent, model, course
+
+    async def _walk_again(self, left: Resumption, course: Course, tools: list[Tool[Any]]) -> None:
+        """Goes the way of the committed steps; what the last one left open is run, or said to be unknown."""
+        for step in left.steps:
+            self._last_text = step.text or self._last_text
+            if step.calls:
+                course.exchanged(step.text, step.calls, await self._tool_use.run(step.calls, tools))
+        if left.is_silent:
+            course.nudge()
 
     async def _end(self, ended: Ended) -> None:
         """The end: close what is open, then one transaction that also holds the end batch."""
@@ -191,6 +229,19 @@ class Turn:
         _ENDED.labels(status=ended.status.value, ended_by=ended.ended_by).inc()
         log.info("turn ended", turn_id=str(self.turn_id), status=ended.status.value, ended_by=ended.ended_by)
 
+    async def _release(self) -> None:
+        """Back into the queue, for whoever takes it up next; what was said beyond the last commit will not count."""
+        held, attempt = self._held, self._model_calls.open
+        result = None if attempt is None else attempt.result("interrupted", "released")
+        self._is_ending = True
+        messages = await held.commit(lambda session: turns.release(session, held.claim, result))
+        if messages is None:  # a stop was quicker
+            await self._end(Ended(TurnStatus.STOPPED, "user"))
+            return
+        held.work.relay.after_commit(messages)
+        _RELEASED.inc()
+        log.info("turn released", turn_id=str(self.turn_id), epoch=self.epoch, steps=held.steps)
+
     async def _close_parts(self, attempt: Attempt | None) -> list[CallRow]:
         """Ends the part that was being written, and completes calls that were still being asked for."""
         if attempt is None:
@@ -213,8 +264,7 @@ class Turn:
         return end_batch(BatchId(held.epoch, commit.number + 1), held.log.cut, last)
 
 
-def _finished(narration: Narration, *, at_limit: bool, in_circles: bool) -> Ended:
-    reason = narration.finish.reason if narration.finish else "other"
+def _finished(reason: str, *, at_limit: bool, in_circles: bool) -> Ended:
     if reason == "error":
         return _failed("model_error", "The model reported an error in the middle of its answer.")
     if reason == "length":
@@ -234,12 +284,6 @@ def _last_result(attempt: Attempt, ended: Ended) -> AttemptResult:
     if ended.status is TurnStatus.STOPPED or ended.ended_by == "interrupted":
         return attempt.result("interrupted", ended.ended_by)
     return attempt.result("failed", ended.ended_by)
-
-
-def _exchange(text: str, calls: list[AskedCall], results: list[str]) -> list[Message]:
-    asked = tuple(ToolCall(call.provider_call_id, call.name, call.arguments) for call in calls)
-    answers = [ToolResult(call.provider_call_id, result) for call, result in zip(calls, results, strict=True)]
-    return [Assistant(text, asked), *answers]
 
 
 def _preview(text: str, most: int = 140) -> str | None:

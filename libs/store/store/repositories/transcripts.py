@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,7 @@ class PastCall:
     input: Any
     output: Any
     error_text: str | None
+    is_idempotent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,38 +49,64 @@ class AgentProfile:
     max_steps: int
 
 
-_MESSAGES = text("""
+_SELECT = """
     select m.id, m.role, p.step, p.kind, p.data, p.call_id, c.provider_call_id, c.name, c.state, c.input, c.output,
-        c.error_text
+        c.error_text, c.is_idempotent
     from messages m
     left join message_parts p on p.message_id = m.id
     left join tool_calls c on c.id = p.call_id
-    where m.thread_id = :thread and m.ordinal <= (select ordinal from messages where id = :message)
+"""
+
+_BEFORE = text(
+    _SELECT
+    + """
+    where m.thread_id = :thread and m.ordinal < (select ordinal from messages where id = :message)
     order by m.ordinal, p.ordinal
-""")
+"""
+)
+
+_ONE = text(_SELECT + " where m.id = :message order by p.ordinal")
 
 _AGENT = text("select id, name, role, standing_orders, model, max_steps from agents where id = :agent")
 
 
-async def transcript(session: Session, thread_id: UUID, message_id: UUID) -> list[PastMessage]:
-    """Everything up to and including the message that a turn writes (which has parts only after a recovery)."""
-    found: list[PastMessage] = []
-    rows = await session.execute(_MESSAGES, {"thread": thread_id, "message": message_id})
-    for row in rows:
-        if not found or found[-1].id != row.id:
-            found.append(PastMessage(row.id, row.role))
-        if row.kind is None:
-            continue
-        call = None
-        if row.call_id is not None:
-            call = PastCall(
-                row.call_id, row.provider_call_id, row.name, row.state, row.input, row.output, row.error_text
-            )
-        found[-1].parts.append(PastPart(row.step, row.kind, row.data, call))
-    return found
+async def before(session: Session, thread_id: UUID, message_id: UUID) -> list[PastMessage]:
+    """Everything that stands before the message that a turn writes."""
+    return _gathered(await session.execute(_BEFORE, {"thread": thread_id, "message": message_id}))
+
+
+async def written(session: Session, message_id: UUID) -> PastMessage:
+    """What is committed of the message that a turn writes."""
+    (message,) = _gathered(await session.execute(_ONE, {"message": message_id}))
+    return message
 
 
 async def agent(session: Session, agent_id: UUID) -> AgentProfile:
     """Raises NoResultFound if the agent is not this user's."""
     row = (await session.execute(_AGENT, {"agent": agent_id})).one()
     return AgentProfile(row.id, row.name, row.role, row.standing_orders, row.model, row.max_steps)
+
+
+def _gathered(rows: Iterable[Any]) -> list[PastMessage]:
+    found: list[PastMessage] = []
+    for row in rows:
+        if not found or found[-1].id != row.id:
+            found.append(PastMessage(row.id, row.role))
+        if row.kind is not None:
+            found[-1].parts.append(PastPart(row.step, row.kind, row.data, _call(row)))
+    return found
+
+
+def _call(row: Any) -> PastCall | None:
+    if row.call_id is None:
+        return None
+    return PastCall(
+        row.call_id,
+        row.provider_call_id,
+        row.name,
+        row.state,
+        row.input,
+        row.output,
+        row.error_text,
+        row.is_idempotent,
+    )

@@ -1,6 +1,7 @@
 """The sweep: brings back what fell between two stools. Small batches, `SKIP LOCKED`, safe in every runner at once.
 
-A turn whose runner died is failed here with an end batch ("interrupted"), so that nobody waits for it.
+A turn whose runner died goes back to the queue, and whoever claims it next goes on from its last commit. One that
+shall stop is stopped instead; one that was brought back too often fails, so that a turn which kills its runners ends.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.promotion import Limits, promote, promote_next
 
-BATCH = 50
-"""Turns that one pass of one kind takes at most; the next second takes the next."""
+BATCH = 200
+"""Turns that one pass of one kind takes at most."""
+
+ENDS = 50
+"""Turns that one pass ends at most, because each end is several statements; the next second takes the next."""
 
 INTERRUPTED: dict[str, Any] = {
     "error": "interrupted",
-    "message": "The answer was interrupted because the process that wrote it ended. Please try again.",
+    "message": "The answer was given up: too many of the processes that wrote it ended before it did. "
+    "Please try again.",
 }
 
 
@@ -32,32 +37,32 @@ INTERRUPTED: dict[str, Any] = {
 class Swept:
     """What a pass did, for logs and metrics."""
 
+    recovered: int = 0
     failed: int = 0
     stopped: int = 0
-    released: int = 0
     asked_again: int = 0
     promoted: int = 0
     outbox: list[OutboxMessage] = field(default_factory=list[OutboxMessage])
 
 
-# A runner is dead when its lease is past or it has no row.
-_DEAD = text("""
-    select t.id, t.user_id, t.thread_id, t.stop_requested_at is not null as stop_requested
+_LOST = """
+    select t.id, t.user_id, t.thread_id, t.traceparent, t.recoveries, t.stop_requested_at is not null as stop_requested
     from turns t left join runners r on r.id = t.runner_id
-    where t.status = 'running' and (r.id is null or r.alive_until < clock_timestamp())
+    where t.status = 'running' and {condition}
     order by t.started_at limit :batch
     for no key update of t skip locked
-""")
+"""
+
+# A runner is dead when its lease is past or it has no row.
+_DEAD = text(_LOST.format(condition="(r.id is null or r.alive_until < clock_timestamp())"))
+
+_ORPHANS = text(_LOST.format(condition="t.runner_id = :runner and t.id = any(:suspects)"))
 
 _RUNNING_HERE = text("select id from turns where status = 'running' and runner_id = :runner")
 
-_ORPHANS = text("""
-    select t.id, t.user_id, t.thread_id, t.stop_requested_at is not null as stop_requested,
-        t.commit_number = 0 and not exists (select from attempts a where a.turn_id = t.id) as is_untouched
-    from turns t
-    where t.status = 'running' and t.runner_id = :runner and t.id = any(:suspects)
-    order by t.started_at limit :batch
-    for no key update of t skip locked
+_QUEUE_AGAIN = text("""
+    update turns set status = 'queued', runner_id = null, queued_at = clock_timestamp(), recoveries = recoveries + 1
+    where id = any(:turns)
 """)
 
 _TO_STOP = text("""
@@ -67,12 +72,6 @@ _TO_STOP = text("""
 """)
 
 _LOCK_THREAD = text("select id from threads where id = :thread for no key update skip locked")
-
-_RELEASE = text("""
-    update turns set status = 'queued', runner_id = null, queued_at = clock_timestamp(), recoveries = recoveries + 1
-    where id = :turn and status = 'running' and runner_id = :runner
-    returning id
-""")
 
 _ASK_AGAIN = text("""
     update turns set queued_at = clock_timestamp()
@@ -100,46 +99,35 @@ _WAITING_USERS = text("""
 """)
 
 
-async def close_dead(session: Session, limits: Limits) -> Swept:
-    """Running turns whose runner is dead: failed as interrupted, or stopped if that was asked for."""
-    swept = Swept()
-    for row in _by_user((await session.execute(_DEAD, {"batch": BATCH})).all()):
-        await _close(session, row, TurnStatus.RUNNING, swept, limits)
-    await outbox.write(session, swept.outbox)
-    return swept
+async def recover_dead(session: Session, limits: Limits, *, budget: int) -> Swept:
+    """Running turns whose runner is dead: queued again, unless they shall stop or were recovered `budget` times."""
+    rows = (await session.execute(_DEAD, {"batch": BATCH})).all()
+    return await _recover(session, rows, limits, budget)
 
 
-async def close_orphans(
-    session: Session, runner_id: UUID, held: Callable[[], Collection[UUID]], limits: Limits
+async def recover_orphans(
+    session: Session, runner_id: UUID, held: Callable[[], Collection[UUID]], limits: Limits, *, budget: int
 ) -> Swept:
-    """Rows running under the caller's own id that it does not hold: a claim or commit whose reply was lost.
+    """The same for rows running under the caller's own id that it does not hold: a claim or commit whose reply was
+    lost, a task that died.
 
-    A turn in which nothing has happened yet goes back to the queue; any other is failed. `held` is asked after each
-    look at the rows, never before: a claim that commits in between would look like an orphan.
+    `held` is asked after each look at the rows, never before: a claim that commits in between would look like an
+    orphan.
     """
-    swept = Swept()
     running = [row.id for row in await session.execute(_RUNNING_HERE, {"runner": runner_id})]
     suspects = [id for id in running if id not in held()]
     if not suspects:
-        return swept
+        return Swept()
     parameters = {"runner": runner_id, "suspects": suspects, "batch": BATCH}
     rows = (await session.execute(_ORPHANS, parameters)).all()
-    for row in _by_user([row for row in rows if row.id not in held()]):
-        if row.is_untouched and not row.stop_requested:
-            await session.execute(_RELEASE, {"turn": row.id, "runner": runner_id})
-            swept.outbox.append(of_event(TurnRequested(user_id=row.user_id, turn_id=row.id)))
-            swept.released += 1
-        else:
-            await _close(session, row, TurnStatus.RUNNING, swept, limits)
-    await outbox.write(session, swept.outbox)
-    return swept
+    return await _recover(session, [row for row in rows if row.id not in held()], limits, budget)
 
 
 async def stop_queued(session: Session, limits: Limits) -> Swept:
     """A stop that was asked for while the turn went back to the queue."""
     swept = Swept()
-    for row in _by_user((await session.execute(_TO_STOP, {"batch": BATCH})).all()):
-        await _end(session, row, TurnStatus.QUEUED, TurnStatus.STOPPED, "user", None, swept, limits)
+    for row in _by_user((await session.execute(_TO_STOP, {"batch": ENDS})).all()):
+        await _end(session, row, TurnStatus.QUEUED, TurnStatus.STOPPED, swept, limits)
     await outbox.write(session, swept.outbox)
     return swept
 
@@ -148,8 +136,7 @@ async def ask_again(session: Session, *, age: float) -> Swept:
     """Queued turns whose wake-up is older than `age` seconds are asked for again."""
     swept = Swept()
     for row in (await session.execute(_ASK_AGAIN, {"age": age, "batch": BATCH})).all():
-        event = TurnRequested(user_id=row.user_id, turn_id=row.id)
-        swept.outbox.append(of_event(event, row.traceparent))
+        swept.outbox.append(_wake_up(row))
         swept.asked_again += 1
     await outbox.write(session, swept.outbox)
     return swept
@@ -168,37 +155,46 @@ async def promote_user(session: Session, user_id: UUID, limits: Limits) -> Swept
     return Swept(promoted=len(queued), outbox=list(queued.values()))
 
 
+async def _recover(session: Session, rows: Sequence[Any], limits: Limits, budget: int) -> Swept:
+    """What becomes of turns that nobody writes any more; their rows are locked."""
+    swept = Swept()
+    ending = [row for row in rows if row.stop_requested or row.recoveries >= budget]
+    back = [row for row in rows if not (row.stop_requested or row.recoveries >= budget)]
+    if back:
+        await session.execute(_QUEUE_AGAIN, {"turns": [row.id for row in back]})
+        swept.outbox += [_wake_up(row) for row in back]
+        swept.recovered = len(back)
+    for row in _by_user(ending)[:ENDS]:
+        status = TurnStatus.STOPPED if row.stop_requested else TurnStatus.FAILED
+        await _end(session, row, TurnStatus.RUNNING, status, swept, limits)
+    await outbox.write(session, swept.outbox)
+    return swept
+
+
+def _wake_up(row: Any) -> OutboxMessage:
+    """With the trace of the request that the turn began with."""
+    return of_event(TurnRequested(user_id=row.user_id, turn_id=row.id), row.traceparent)
+
+
 def _by_user(rows: Sequence[Any]) -> list[Any]:
     """Promotion locks users one after the other; two sweeps must do so in one order, or they wait for each other."""
     return sorted(rows, key=lambda row: row.user_id)
 
 
-async def _close(session: Session, row: Any, expected: TurnStatus, swept: Swept, limits: Limits) -> None:
-    if row.stop_requested:
-        await _end(session, row, expected, TurnStatus.STOPPED, "user", None, swept, limits)
-    else:
-        await _end(session, row, expected, TurnStatus.FAILED, "interrupted", INTERRUPTED, swept, limits)
-
-
 async def _end(
-    session: Session,
-    row: Any,
-    expected: TurnStatus,
-    status: TurnStatus,
-    ended_by: str,
-    error: dict[str, Any] | None,
-    swept: Swept,
-    limits: Limits,
+    session: Session, row: Any, expected: TurnStatus, status: TurnStatus, swept: Swept, limits: Limits
 ) -> None:
     # The thread comes before the turn in the lock order; whoever cannot have it now takes it a second later.
     if (await session.execute(_LOCK_THREAD, {"thread": row.thread_id})).one_or_none() is None:
         return
+    is_stop = status is TurnStatus.STOPPED
+    ended_by, error = ("user", None) if is_stop else ("interrupted", INTERRUPTED)
     messages = await close_turn(session, row.id, expected, status, ended_by, error)
     if not messages:
         return
     swept.outbox += messages
     swept.outbox += (await promote(session, row.user_id, row.thread_id, limits)).values()
-    if status is TurnStatus.STOPPED:
+    if is_stop:
         swept.stopped += 1
     else:
         swept.failed += 1

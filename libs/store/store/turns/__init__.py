@@ -1,4 +1,4 @@
-"""The life of a turn, each act one transaction: the door, promotion, claim, commit points, stop, the end."""
+"""The life of a turn, each act one transaction: the door, promotion, claim, commit points, release, stop, the end."""
 
 from store.turns.claim import Claim, claim
 from store.turns.commits import (
@@ -18,6 +18,7 @@ from store.turns.door import Accepted, Busy, Stopped, Wish, accept, stop
 from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing, TurnLost
 from store.turns.parts import fixed_of, is_tool, stored_parts
 from store.turns.promotion import Limits
+from store.turns.recovery import TakenUp, open_attempts, release, take_up
 from store.turns.state import TurnState, current, state
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "PartRow",
     "QueueFull",
     "Stopped",
+    "TakenUp",
     "ThreadBusy",
     "ThreadMissing",
     "TurnLost",
@@ -47,10 +49,13 @@ __all__ = [
     "fixed_of",
     "is_tool",
     "open_attempt",
+    "open_attempts",
     "raise_epoch",
+    "release",
     "settle_attempt",
     "start_call",
     "state",
     "stop",
     "stored_parts",
+    "take_up",
 ]

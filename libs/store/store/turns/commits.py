@@ -103,8 +103,9 @@ _TOUCH = text("""
 _OPEN_ATTEMPT = text("""
     with mine as (
         update turns set runner_id = runner_id where id = :turn and epoch = :epoch and status = 'running' returning id)
-    insert into attempts (id, turn_id, epoch, step, number, model_asked)
-    select :id, mine.id, :epoch, :step, :number, :model from mine
+    insert into attempts (id, turn_id, epoch, step, number, model_asked, input_tokens, is_estimated)
+    select :id, mine.id, :epoch, :step, :number, :model, cast(:input_tokens as integer),
+        cast(:input_tokens as integer) is not null from mine
     on conflict (id) do update set number = excluded.number  -- asked for again: the row of the first try
     returning id
 """)
@@ -168,8 +169,19 @@ _PREVIEW = text("""
 """)
 
 
-async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step: int, number: int, model: str) -> None:
-    """(o) The attempt's row, before the model is called. Raises `TurnLost`."""
+async def open_attempt(
+    session: Session,
+    held: Claim,
+    attempt_id: UUID,
+    *,
+    step: int,
+    number: int,
+    model: str,
+    input_tokens: int | None = None,
+) -> None:
+    """(o) The attempt's row, before the model is called; `input_tokens` is an estimate, in case nobody tells the real
+    number. Raises `TurnLost`.
+    """
     opened = await session.execute(
         _OPEN_ATTEMPT,
         {
@@ -179,6 +191,7 @@ async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step:
             "step": step,
             "number": number,
             "model": model,
+            "input_tokens": input_tokens,
         },
     )
     if opened.one_or_none() is None:
@@ -190,7 +203,7 @@ async def open_attempt(session: Session, held: Claim, attempt_id: UUID, *, step:
 async def settle_attempt(session: Session, held: Claim, result: AttemptResult) -> None:
     """A model call failed before its first token and will be tried again. Raises `TurnLost`."""
     await _touch(session, held)
-    await _settle(session, result)
+    await settle(session, result)
 
 
 async def commit_model_call(
@@ -208,7 +221,7 @@ async def commit_model_call(
         return
     await _ask(session, held, calls)
     await _append(session, held, parts)
-    await _settle(session, attempt)
+    await settle(session, attempt)
 
 
 async def start_call(session: Session, held: Claim, call_id: UUID) -> bool:
@@ -264,7 +277,9 @@ async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessa
     for call_id, text_of_result in ending.closed_calls:
         await session.execute(_FINISH_CALL, {"call": call_id, "output": None, "error_text": text_of_result})
     if ending.attempt is not None:
-        await _settle(session, ending.attempt)
+        await settle(session, ending.attempt)
+    if held.epoch > 1:
+        await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": held.epoch})
     await session.execute(WRITE_LEDGER, {"turn": held.turn_id})
     await session.execute(_PREVIEW, {"thread": held.thread_id, "preview": ending.preview})
     fact = TurnCompleted(
@@ -344,7 +359,8 @@ async def _append(session: Session, held: Claim, parts: Sequence[PartRow]) -> No
         )
 
 
-async def _settle(session: Session, result: AttemptResult) -> None:
+async def settle(session: Session, result: AttemptResult) -> None:
+    """The attempt's outcome, once."""
     await session.execute(
         _SETTLE,
         {

@@ -165,7 +165,6 @@ def test_a_busy_thread(person: Person, thread: str) -> None:
     assert (full.status_code, full.headers["retry-after"]) == (429, "10")
     said = full.json()
     assert said.pop("message").startswith("10 messages already wait in this conversation; try again")
-    assert said.pop("request_id", None) == full.headers.get("x-request-id")
     assert said == {
         "error": "queue_full",
         "scope": "thread",

@@ -71,7 +71,7 @@ class ToolUse:
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")
-        return await held.interruptible(execution.run(prepared, held.work.outputs))
+        return await execution.run(prepared, held.work.outputs)
 
     async def _finish(self, call: AskedCall, result: Result) -> None:
         """(c) The result is in the log before it is committed, and nothing else is between the two."""

@@ -38,6 +38,8 @@ grant usage on schema consumer_test to turn_runner, turn_runner_system;
 grant select, insert, delete on consumer_test.effects, consumer_test.orders to turn_runner, turn_runner_system;
 grant select, insert on inbox to turn_runner;
 grant select, delete on inbox to turn_runner_system;
+-- For the test itself, which moves time.
+grant update on inbox to turn_runner_system;
 """
 
 

@@ -21,7 +21,7 @@ _SEND_AGAIN = text("""
         lost.headers || jsonb_build_object(cast(:origin_subject as text), lost.subject,
             cast(:origin_event as text), lost.id)
     from (
-        select o.*, md5(concat_ws('/', :consumer, o.id, (now() at time zone 'utc')::date))::uuid as again
+        select o.*, md5(concat_ws('/', cast(:consumer as text), o.id, (now() at time zone 'utc')::date))::uuid as again
         from outbox o
         where o.sent_at < now() - cast(:age as interval) and o.subject like 'fact.%' and o.subject ~ :pattern
             and not exists (select from inbox i where i.consumer = :consumer and i.event_id = o.id)

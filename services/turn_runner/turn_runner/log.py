@@ -65,7 +65,7 @@ class Pace:
 
     def window(self, previous: float, gap: float) -> float:
         """The next window of a turn whose last one was `previous` and whose chunks are `gap` apart."""
-        busy = min(self.LONGEST, self.lag * 4) if self.lag > 0.01 else 0.0
+        busy = self.lag * 4 if self.lag > 0.01 else 0.0
         quick = min(self.QUICK, max(0.01, previous * 1.25)) if gap < self.CLOSE else 0.0
         return min(self._longest, max(busy, quick))
 

@@ -27,7 +27,7 @@ from store.store import Session
 from store.turns.claim import Claim
 from store.turns.closing import WRITE_LEDGER
 from store.turns.errors import TurnLost
-from store.turns.promotion import Limits, promote
+from store.turns.promotion import USER_LOCK, Limits, promote
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,11 @@ _RAISED = text("""
     where id = :turn and epoch = :epoch + 1 and status = 'running' and runner_id = :runner
 """)
 
-_LOCK_THREAD = text("select id from threads where id = :thread for no key update")
+# Before the turn's row: the door's lock order. Then the user's promotion, which the end needs too.
+_USE_THREAD = text(f"""
+    update threads set preview = coalesce(:preview, preview), touched_at = clock_timestamp() where id = :thread
+    returning {USER_LOCK}
+""")  # noqa: S608 - a constant of ours
 
 _END = text("""
     update turns set status = :status, commit_epoch = :commit_epoch, commit_number = :commit_number,
@@ -162,10 +166,6 @@ _END = text("""
 _ENDED_SO = text("""
     select id from turns where id = :turn and epoch = :epoch and status = :status
         and commit_epoch = :commit_epoch and commit_number = :commit_number
-""")
-
-_PREVIEW = text("""
-    update threads set preview = coalesce(:preview, preview), touched_at = clock_timestamp() where id = :thread
 """)
 
 
@@ -258,7 +258,8 @@ async def raise_epoch(session: Session, held: Claim) -> int:
 
 async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessage]:
     """The end, in one transaction; returns what the relay should publish. Raises `TurnLost`."""
-    await session.execute(_LOCK_THREAD, {"thread": held.thread_id})  # before the turn's row: the door's lock order
+    used = {"thread": held.thread_id, "preview": ending.preview, "user": str(held.user_id)}
+    await session.execute(_USE_THREAD, used)
     parameters = {
         "turn": held.turn_id,
         "epoch": held.epoch,
@@ -281,7 +282,6 @@ async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessa
     if held.epoch > 1:
         await session.execute(_SETTLE_OLDER, {"turn": held.turn_id, "epoch": held.epoch})
     await session.execute(WRITE_LEDGER, {"turn": held.turn_id})
-    await session.execute(_PREVIEW, {"thread": held.thread_id, "preview": ending.preview})
     fact = TurnCompleted(
         user_id=held.user_id,
         turn_id=held.turn_id,
@@ -290,7 +290,7 @@ async def end(session: Session, held: Claim, ending: Ending) -> list[OutboxMessa
         ended_by=ending.ended_by,
     )
     messages = [of_batch(held.turn_id, ending.end_batch), of_event(fact, held.traceparent)]
-    messages += (await promote(session, held.user_id, held.thread_id, ending.limits)).values()
+    messages += (await promote(session, held.user_id, held.thread_id, ending.limits, is_locked=True)).values()
     await outbox.write(session, messages)
     return messages
 

@@ -98,7 +98,7 @@ def as_kept(message: dict[str, Any]) -> Any:
 
 
 def said(message: dict[str, Any]) -> str:
-    return "".join(part["text"] for part in message["parts"] if part["type"] == "text")
+    return " ".join(part["text"] for part in message["parts"] if part["type"] == "text")
 
 
 async def test_a_rolling_restart_under_load_is_a_reconnect(own: Stack, token: str) -> None:

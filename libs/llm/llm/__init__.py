@@ -30,6 +30,7 @@ In a loop where every microsecond counts, `type(event) is TextDelta` is three ti
 from llm.call import Call, Model
 from llm.connections import Patience
 from llm.errors import (
+    AnswerTooLarge,
     KeyRefused,
     ModelBusy,
     ModelError,
@@ -53,6 +54,7 @@ from llm.models import Models, ModelSettings
 from llm.requests import Assistant, Message, Request, System, Tool, ToolCall, ToolChoice, ToolResult, User
 
 __all__ = [
+    "AnswerTooLarge",
     "Assistant",
     "Call",
     "Event",

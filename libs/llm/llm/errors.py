@@ -70,6 +70,12 @@ class StreamBroken(ModelError):
         self.reason: BreakReason = reason
 
 
+class AnswerTooLarge(ModelError):
+    """The provider sent a piece larger than anybody could pass on; it would do so again."""
+
+    code = "too_large"
+
+
 class KeyRefused(ModelError):
     """The provider does not accept the key, or its account has no credit (401, 402, 403): a person must act."""
 

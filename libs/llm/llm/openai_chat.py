@@ -15,7 +15,7 @@ from llm.chat_chunks import ChunkReader
 from llm.chat_request import encode
 from llm.connections import Connections, proxy_for
 from llm.endpoint import Endpoint
-from llm.errors import BreakReason, NotConfigured, StreamBroken
+from llm.errors import AnswerTooLarge, BreakReason, NotConfigured, StreamBroken
 from llm.events import Event
 from llm.listing import FirstModel
 from llm.refusals import not_a_stream, refusal, refusal_in_stream
@@ -87,7 +87,10 @@ class ChatCall(Call):
                         yield events
                 if events := reader.read(splitter.end()):
                     yield events
-            except (aiohttp.ClientError, OSError, EventTooLarge) as error:
+            except EventTooLarge as error:
+                if not reader.finished:
+                    raise self._too_large() from error
+            except (aiohttp.ClientError, OSError) as error:
                 # Once it has finished, only usage can be missing: the answer itself is whole.
                 if not reader.finished:
                     raise self._broken(error) from error
@@ -143,7 +146,9 @@ class ChatCall(Call):
         return self._response
 
     async def _in_one_piece(self, response: aiohttp.ClientResponse) -> list[Event]:
-        body = await self._read_up_to(EVENT_LIMIT, response)
+        body = await self._read_up_to(EVENT_LIMIT + 1, response)
+        if len(body) > EVENT_LIMIT:
+            raise self._too_large()
         try:
             answer = orjson.loads(body)
             if answer.get("error"):
@@ -178,12 +183,14 @@ class ChatCall(Call):
             # No later than the tail, since the limit may shrink to it at any read. A timer per read would cost more.
             self._watch = loop.call_at(min(due, now + patience.tail), self._keep_watch)
 
+    def _too_large(self) -> AnswerTooLarge:
+        text = f"{self._model}: the provider sent a piece of more than {EVENT_LIMIT:,} bytes, which is refused"
+        return AnswerTooLarge(text, started=self._reader.started)
+
     def _broken(self, error: Exception) -> StreamBroken:
         reason: BreakReason
         if self._silent or isinstance(error, TimeoutError):
             reason, said = "silence", "the provider has gone silent"
-        elif isinstance(error, EventTooLarge):
-            reason, said = "bad_data", f"the provider sent an event of more than {EVENT_LIMIT} bytes"
         else:
             reason, said = "lost", "the connection to the provider was lost"
         return StreamBroken(f"{self._model}: {said}", reason=reason, detail=repr(error), started=self._reader.started)

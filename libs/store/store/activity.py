@@ -26,6 +26,8 @@ _SESSIONS = """
     group by 1, 2
 """
 
+_AWAY = (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
@@ -70,10 +72,5 @@ async def watching(superuser_url: str) -> AsyncGenerator[Activity]:
             yield Activity(connection)
         finally:
             connection.terminate()
-    except (
-        OSError,
-        asyncpg.InterfaceError,
-        asyncpg.PostgresConnectionError,
-        asyncpg.OperatorInterventionError,
-    ) as away:
+    except (OSError, *_AWAY) as away:
         raise StoreAway(f"the database does not answer ({away})") from away

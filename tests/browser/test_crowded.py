@@ -10,6 +10,7 @@ from playwright.async_api import expect
 
 from tests.browser.account import Account
 from tests.browser.chat import Chat
+from tests.browser.looks import look_over
 from tests.kit.stack import Stack
 from tests.kit.waiting import eventually
 
@@ -32,6 +33,28 @@ async def test_a_turn_beyond_the_limit_waits_and_says_so(chat: Chat, account: Ac
         await chat.wait_for_end()
         assert len((await chat.text()).split()) == 5
         for thread in threads[1:]:
+            await api.delete(f"/api/threads/{thread}/turn")
+
+
+async def test_who_waits_sees_the_place_in_the_line_go_down(chat: Chat, account: Account) -> None:
+    async with account.api() as api:
+        threads = [(await api.post("/api/threads", json={})).json()["id"] for _ in range(6)]
+        for thread in threads:
+            await api.post(
+                f"/api/threads/{thread}/turn", json={"message": ENDLESS}, headers={"prefer": "respond-async"}
+            )
+        await chat.say("My turn comes [[tokens=5]]")
+        await expect(chat.foot).to_have_text("Waiting: third in line")
+        await look_over(chat.page, "waiting")
+        for thread, words in zip(threads, ("Waiting: second in line", "Waiting: first in line"), strict=False):
+            await api.delete(f"/api/threads/{thread}/turn")
+            await expect(chat.foot).to_have_text(words)  # looked at every 5 seconds
+        await chat.page.reload()
+        await expect(chat.foot).to_have_text("Waiting: first in line")
+        await api.delete(f"/api/threads/{threads[2]}/turn")
+        await chat.wait_for_end()
+        assert len((await chat.text()).split()) == 5
+        for thread in threads[3:]:
             await api.delete(f"/api/threads/{thread}/turn")
 
 

@@ -319,6 +319,15 @@ def test_a_fault_elsewhere_is_none_of_its_business() -> None:
     assert round(seconds, 3) == 7.1
 
 
+def test_times_on_a_busy_machine_are_not_judged_and_everything_else_is() -> None:
+    world = good()
+    take_over_late(world)
+    act_twice(world)
+    world.struck[0] = replace(world.struck[0], back_at=world.struck[0].at + 9)
+    assert measured(world).say_nothing
+    assert promises(world) == {"doubled"}
+
+
 def test_what_was_hit_too_seldom_is_said() -> None:
     said = {wrong.what.partition(" was")[0] for wrong in uncovered(good(), 1)}
     assert "turn-runner-1" not in said

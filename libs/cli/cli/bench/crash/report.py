@@ -26,6 +26,7 @@ CHECKS = (
     takeovers.awake,
 )
 _SHOWN = 40
+_BUSY = "the machine was busy with something else: no verdict about times"
 
 
 @dataclass
@@ -57,6 +58,8 @@ class Report:
             "turns": dict(Counter(turn.status for turn in self.world.turns)),
             "takeovers": sorted(seconds for seconds, _ in found.runner),
             "after_return": sorted(seconds for seconds, _ in found.returned),
+            "boots": sorted(found.boots),
+            "too_busy_for_times": found.say_nothing,
             "wrong": [vars(wrong) for wrong in self.wrong],
             "logs": str(self.logs),
         }
@@ -117,6 +120,8 @@ def _times(world: World) -> Iterator[str]:
     yield f"takeover after the last fault: {_spread(found.runner)} (median at most 8, worst at most 12)"
     yield f"going on after NATS or Postgres returned: {_spread(found.returned)} (at most 5)"
     yield f"from the end's commit to its batch in the log: {_spread(found.ends)}"
+    boots = _spread([(seconds, "") for seconds in found.boots])
+    yield f"a killed service was ready again after: {boots}" + (f"; {_BUSY}" if found.say_nothing else "")
 
 
 def _spread(times: Sequence[tuple[float, str]]) -> str:

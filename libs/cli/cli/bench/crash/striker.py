@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from chassis import faults
-from cli.bench.crash.plan import RUNNERS, SERVERS, SLEEP, Fault
+from cli.bench.crash.plan import PROCESSES, RUNNERS, SERVERS, SLEEP, Fault
 from cli.bench.crash.proxy import Proxy
 from cli.bench.crash.stage import Stage
 from cli.bench.crash.world import Holding, Struck
 from cli.up import control
 
-_LOOK = 0.05
+_LOOK, _LOOK_FOR_SERVICES = 0.05, 0.5
 _BACK_WITHIN = 40.0
 """Seconds for a server to be ready again, and for Postgres to say who held what."""
 
@@ -129,7 +129,7 @@ class Striker:
     async def _aftermath(self, struck: Struck, before: list[Holding] | None) -> None:
         if struck.name in SERVERS or struck.name in RUNNERS:
             struck.holdings = before if before is not None else await self._holdings() or []
-        if struck.name in SERVERS:
+        if struck.name in PROCESSES:
             struck.back_at = await self._back(struck)
 
     async def _holdings(self) -> list[Holding] | None:
@@ -143,13 +143,18 @@ class Striker:
         return None
 
     async def _back(self, struck: Struck) -> float | None:
+        """When the process was ready again; none if it was not, or hit again before that."""
         until = time.monotonic() + _BACK_WITHIN
-        while time.monotonic() < until:
+        pause = _LOOK if struck.name in SERVERS else _LOOK_FOR_SERVICES
+        while time.monotonic() < until and not self._was_hit_after(struck):
             for row in await self._ps():
                 if row["name"] == struck.name and row["ready"] and row["started_at"] > struck.at:
                     return time.time()
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(pause)
         return None
+
+    def _was_hit_after(self, struck: Struck) -> bool:
+        return any(other.name == struck.name and other.at > struck.at for other in self.struck)
 
     async def _pid(self, name: str) -> int:
         """The process by that name; one that is just being started again is waited for."""

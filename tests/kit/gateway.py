@@ -61,6 +61,7 @@ def gateway_on(servers: Servers, env: Mapping[str, str] | None = None) -> Iterat
         "RETINUE_LISTEN_FD": str(listener.fileno()),
         "RETINUE_INSTANCE": f"gateway-test-{next(_names)}",
         "RETINUE_HEALTH_PORT": str(health),
+        "RETINUE_CONNECTION_LINGER": "0",  # tests leave connections open, and nobody waits for them
         **dict(env or {}),
     }
     with tempfile.NamedTemporaryFile("w", suffix=".log") as log:

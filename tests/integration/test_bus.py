@@ -21,6 +21,7 @@ from bus.publish import AckedPublisher, publish_stored
 from bus.streams import FOR_EVER, check_streams, ensure_streams
 from contracts.event import Event
 from contracts.ids import uuid7
+from contracts.sizes import MESSAGE_LIMIT, MessageTooLarge
 from contracts.subjects import CONSUMERS, MAX_PAYLOAD, STREAMS, TURN_CONSUMER, kept_subjects, log_subject
 from contracts.turns import TurnCompleted, TurnRequested, TurnStatus
 from tests.kit.stack import Servers
@@ -127,8 +128,8 @@ async def test_what_no_stream_keeps_is_refused_and_not_silence(admin: Client) ->
 
 async def test_what_is_larger_than_the_broker_takes_is_refused_where_it_is_made(client: Client) -> None:
     assert client.max_payload == MAX_PAYLOAD
-    with pytest.raises(nats.errors.MaxPayloadError):
-        await publish_stored(client, log_subject(uuid4()), b"x" * (MAX_PAYLOAD + 1), uuid7())
+    with pytest.raises(MessageTooLarge):
+        await publish_stored(client, log_subject(uuid4()), b"x" * (MESSAGE_LIMIT + 1), uuid7())
 
 
 # Redelivery

@@ -1,15 +1,17 @@
 """Streams under pressure: sockets that do not drain, a broker that restarts, a gateway that is told to stop."""
 
 import asyncio
+import ctypes
 import socket
+import struct
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 from nats.aio.client import Client
 
-from bus.connection import connect
 from cli.bench.batches import BatchReader, Message
 from cli.bench.client import TurnClient
 from contracts import chunks
@@ -17,7 +19,7 @@ from store import Store
 from tests.kit.gateway import Gateway, Person, gateway_on, person_at
 from tests.kit.stack import Servers
 from tests.kit.waiting import eventually
-from tests.kit.writer import STEP, Writer, text_part
+from tests.kit.writer import STEP, Writer, text_part, texts
 
 SETTINGS = {
     "RETINUE_STREAM_SILENCE": "0.5",
@@ -28,6 +30,7 @@ SETTINGS = {
     "RETINUE_TURNS_PER_USER": "100",
     "RETINUE_TURNS_TOTAL": "1000",
 }
+SO_ATTACH_FILTER = 26  # Linux; Python has no name for it
 PIECE = "0123456789abcdef" * 512  # 8 KiB
 
 
@@ -37,39 +40,15 @@ def gateway(servers: Servers) -> Iterator[Gateway]:
         yield running
 
 
-@pytest.fixture
-async def store(servers: Servers) -> AsyncIterator[Store]:
-    store = Store(servers.role_url("turn_runner"), servers.role_url("turn_runner_system"), pool_size=2)
-    yield store
-    await store.dispose()
-
-
-@pytest.fixture
-async def bus(servers: Servers) -> AsyncIterator[Client]:
-    client = await connect(servers.nats_url(), "test writer")
-    yield client
-    await client.close()
-
-
 @pytest.fixture(scope="module")
 def person(gateway: Gateway) -> Person:
     return person_at(gateway)
-
-
-@pytest.fixture
-async def client(gateway: Gateway, person: Person) -> AsyncIterator[TurnClient]:
-    async with TurnClient(gateway.url, person.token) as client:
-        yield client
 
 
 async def begin(client: TurnClient, store: Store, bus: Client, person: Person):
     watch = await client.send(await client.thread(), "Tell me")
     assert watch.turn_id is not None
     return watch, await Writer.claim(store, bus, UUID(person.id), UUID(watch.turn_id))
-
-
-def texts(message: Message) -> list[str]:
-    return [part["text"] for part in message.reducer.parts if part["type"] == "text"]
 
 
 class SlowWindow:
@@ -108,8 +87,20 @@ class SlowWindow:
             read += data
         return read
 
+    def vanish(self) -> None:
+        """The kernel drops whatever comes in, unseen, as if the network were gone: a filter that takes no packet."""
+        take_nothing = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # BPF: return 0 bytes
+        program = struct.pack("HL", 1, ctypes.addressof(take_nothing))
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+
     def close(self) -> None:
         self.socket.close()
+
+
+def is_established(gateway: Gateway, client: socket.socket) -> bool:
+    """Whether the gateway's side of this connection is still there."""
+    server, peer = (f"0100007F:{port:04X}" for port in (client.getpeername()[1], client.getsockname()[1]))
+    return any(line.split()[1:4] == [server, peer, "01"] for line in Path("/proc/net/tcp").read_text().splitlines())
 
 
 def body_of(response: bytes) -> bytes:
@@ -164,6 +155,25 @@ async def test_a_reader_that_never_reads_is_reset(
     await writer.publish(chunks.text_delta("a", "!"))
     await watch.until(lambda m: texts(m)[0].endswith("!"))
     assert watch.connections == 1
+    watch.close()
+
+
+async def test_a_reader_that_vanished_without_a_goodbye_is_given_up(
+    gateway: Gateway, client: TurnClient, store: Store, bus: Client, person: Person
+) -> None:
+    """A half-open socket: its network is gone, so nothing is acknowledged and nothing is refused either."""
+    watch, writer = await begin(client, store, bus, person)
+    gone = SlowWindow(gateway, person, watch.thread_id, watch.turn_id or "")
+    await writer.start()
+    assert b"200 OK" in await gone.read()
+    is_open = lambda: is_established(gateway, gone.socket)  # noqa: E731
+    assert is_open()
+    gone.vanish()
+    await writer.text("a", "to nobody")
+    await asyncio.to_thread(eventually, lambda: not is_open(), 15, "the gateway has given the connection up")
+    await watch.until(lambda m: texts(m) == ["to nobody"])
+    assert watch.connections == 1
+    gone.close()
     watch.close()
 
 

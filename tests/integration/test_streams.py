@@ -7,8 +7,6 @@ from uuid import UUID
 import pytest
 from nats.aio.client import Client
 
-from bus.connection import connect
-from cli.bench.batches import Message
 from cli.bench.client import TurnClient, TurnRefused, Watch
 from contracts import chunks
 from contracts.batches import BatchId
@@ -17,7 +15,7 @@ from store import Store
 from store.turns.closing import close_turn
 from tests.kit.gateway import Gateway, Person, gateway_on, person_at
 from tests.kit.stack import Servers
-from tests.kit.writer import STEP, Writer, purge, relay, text_part
+from tests.kit.writer import STEP, Writer, purge, relay, text_part, texts
 
 
 @pytest.fixture(scope="module")
@@ -28,28 +26,8 @@ def gateway(servers: Servers) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-async def store(servers: Servers) -> AsyncIterator[Store]:
-    store = Store(servers.role_url("turn_runner"), servers.role_url("turn_runner_system"), pool_size=4)
-    yield store
-    await store.dispose()
-
-
-@pytest.fixture(scope="module")
-async def bus(servers: Servers) -> AsyncIterator[Client]:
-    client = await connect(servers.nats_url(), "test writer")
-    yield client
-    await client.close()
-
-
-@pytest.fixture(scope="module")
 def person(gateway: Gateway) -> Person:
     return person_at(gateway)
-
-
-@pytest.fixture
-async def client(gateway: Gateway, person: Person) -> AsyncIterator[TurnClient]:
-    async with TurnClient(gateway.url, person.token) as client:
-        yield client
 
 
 class Scene:
@@ -87,10 +65,6 @@ async def scene(client: TurnClient, store: Store, bus: Client, person: Person) -
     writer = await Writer.claim(store, bus, user, UUID(watch.turn_id))
     yield Scene(client, watch, writer, store, bus, user)
     watch.close()
-
-
-def texts(message: Message) -> list[str]:
-    return [part["text"] for part in message.reducer.parts if part["type"] == "text"]
 
 
 async def answer_whole(scene: Scene, *pieces: str) -> None:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from contracts.subjects import MAX_PAYLOAD
 from tests.kit.model import ScriptedModel
-from tests.kit.runner import Door, Told, runner_on
-from tests.kit.stack import Servers
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel.started() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runner(servers: Servers, model: ScriptedModel) -> Iterator[Any]:
-    env = {"OPENAI_BASE_URL": model.url, "RETINUE_MODEL": "openai/scripted", "RETINUE_MODEL_RETRY_PAUSE": "0.05"}
-    with runner_on(servers, env) as process:
-        yield process
-
-
-@pytest.fixture
-async def door(servers: Servers, runner: Any) -> AsyncIterator[Door]:
-    opened = await Door.opened(servers)
-    yield opened
-    await opened.close()
+from tests.kit.runner import Door, Told
 
 
 async def answered(door: Door, model: ScriptedModel, *replies: dict[str, Any]) -> tuple[Told, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -11,28 +10,7 @@ import pytest
 from contracts.batches import START, BatchId
 from store import turns
 from tests.kit.model import ScriptedModel
-from tests.kit.runner import LIMITS, Door, Told, runner_on
-from tests.kit.stack import Servers
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel.started() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def runner(servers: Servers, model: ScriptedModel) -> Iterator[Any]:
-    env = {"OPENAI_BASE_URL": model.url, "RETINUE_MODEL": "openai/scripted", "RETINUE_MODEL_RETRY_PAUSE": "0.05"}
-    with runner_on(servers, env) as process:
-        yield process
-
-
-@pytest.fixture
-async def door(servers: Servers, runner: Any) -> AsyncIterator[Door]:
-    opened = await Door.opened(servers)
-    yield opened
-    await opened.close()
+from tests.kit.runner import LIMITS, Door, Told
 
 
 async def answered(door: Door, words: str) -> tuple[Told, dict[str, Any]]:

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from nats.aio.client import Client
 
+from cli.bench.batches import Message
 from contracts import chunks
 from contracts.batches import START, BatchId, pack
 from contracts.frames import frame
@@ -121,6 +122,11 @@ class Writer:
 async def relay(bus: Client, messages: Sequence[OutboxMessage]) -> None:
     for message in messages:
         await bus.jetstream().publish(message.subject, message.payload, headers={"Nats-Msg-Id": str(message.id)})
+
+
+def texts(message: Message) -> list[str]:
+    """What a reader has, by part."""
+    return [part["text"] for part in message.reducer.parts if part["type"] == "text"]
 
 
 def text_part(part: str, text: str) -> Chunk:

@@ -64,23 +64,13 @@ async def all_whole(client: TurnClient, watches: list[Watch], words: int) -> Non
 
 
 @pytest.mark.timeout(300)
-async def test_nats_away_for_ten_seconds_under_300_streams(town: Town) -> None:
+@pytest.mark.parametrize("server", ["nats", "postgres"])
+async def test_a_server_away_for_ten_seconds_under_300_streams(town: Town, server: str) -> None:
     async with TurnClient(town.stack.url, town.token) as client:
-        watches = await streaming(client, STREAMS, "nats-away [[tokens=100 rate=10]]")
-        await asyncio.to_thread(town.stack.hold, "nats", AWAY_SECONDS)
+        watches = await streaming(client, STREAMS, f"{server}-away [[tokens=100 rate=10]]")
+        await asyncio.to_thread(town.stack.hold, server, AWAY_SECONDS)
         await all_whole(client, watches, 100)
-    served = town.model.served(user="nats-away")
-    assert len(served) == STREAMS
-    assert {record["outcome"] for record in served} == {"finished"}
-
-
-@pytest.mark.timeout(300)
-async def test_postgres_away_for_ten_seconds_under_300_streams(town: Town) -> None:
-    async with TurnClient(town.stack.url, town.token) as client:
-        watches = await streaming(client, STREAMS, "postgres-away [[tokens=100 rate=10]]")
-        await asyncio.to_thread(town.stack.hold, "postgres", AWAY_SECONDS)
-        await all_whole(client, watches, 100)
-    served = town.model.served(user="postgres-away")
+    served = town.model.served(user=f"{server}-away")
     assert len(served) == STREAMS
     assert {record["outcome"] for record in served} == {"finished"}
 

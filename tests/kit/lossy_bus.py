@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nats.errors import NoRespondersError
+
 from contracts.batches import Batch, unpack
 
 STORED = b'{"stream":"LOG","seq":7}'
@@ -42,13 +44,17 @@ class LossyBus:
     is_connected: bool = True
     fails: Exception | None = None
     sent: list[Sent] = field(default_factory=list[Sent])
+    answered: set[str] = field(default_factory=set[str])
+    """Reply subjects of what was stored, and said to be."""
     _heard: Callable[[Any], Awaitable[None]] | None = None
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     def new_inbox(self) -> str:
         return "_INBOX.test.1"
 
-    async def subscribe(self, subject: str, *, cb: Callable[[Any], Awaitable[None]], **_: Any) -> None:
+    async def subscribe(self, subject: str, *, cb: Callable[[Any], Awaitable[None]] | None = None, **_: Any) -> None:
+        if cb is None:
+            raise NoRespondersError  # whoever would read what was stored
         self._heard = cb
 
     async def flush(self) -> None:
@@ -67,6 +73,7 @@ class LossyBus:
         """The server's word on these messages, in this order."""
         assert self._heard is not None
         for each in sent:
+            self.answered |= {each.reply} if data == STORED else set()
             await self._heard(_Reply(each.reply, data))
 
     async def until_sent(self, count: int, seconds: float = 5) -> list[Sent]:

@@ -166,7 +166,7 @@ async def test_an_answer_whose_runner_died_in_the_middle_of_its_text_is_finished
     asked = await Asked.of(town, database, servers, model, "widow [[tokens=40 rate=40]]")
 
     with step("The runner dies while the model speaks; the turn's row says `running`, and nobody writes any more."):
-        await asked.until_said("text-delta")
+        await asked.until_said("text-delta", batches=5)
         await asked.die()
         assert (await asked.row()).status == "running"
 
@@ -183,10 +183,14 @@ async def test_an_answer_whose_runner_died_in_the_middle_of_its_text_is_finished
         assert len(text_of(message).split()) == 40
         assert b"data-superseded" in asked.posting.result().content
 
-    with step("The ledger has one attempt for each call; the interrupted one is an estimate and says so."):
+    with step(
+        "The ledger has one attempt for each call; the interrupted one is an estimate, by what was sent and what the "
+        "log holds, and says so."
+    ):
         interrupted, done = await database.attempts(asked.turn_id)
         assert (interrupted.state, interrupted.is_estimated, interrupted.epoch) == ("interrupted", True, 1)
         assert interrupted.input_tokens > 0
+        assert 0 < interrupted.output_tokens < done.output_tokens
         assert (done.state, done.is_estimated, done.epoch) == ("done", False, 2)
         ledger = await database.row("select * from ledger where turn_id = :t", t=asked.turn_id)
         assert (ledger.attempts, ledger.is_estimated) == (2, True)

@@ -32,7 +32,7 @@ from tests.kit.stack import Servers
 from tests.kit.turns import Database
 from tests.kit.waiting import awaited
 
-CREW = 2
+CREW, WARM = 3, 2
 MEDIAN_TAKEOVER, WORST_TAKEOVER = 8.0, 12.0
 HANDED_OVER = 1.0
 
@@ -62,7 +62,7 @@ class Crew:
     _hired: int = 0
 
     async def complete(self, database: Database) -> None:
-        """As many as there should be, all warm: nobody sweeps in the first seconds of his life."""
+        """As many as there should be; enough of them warm, because nobody sweeps in the first seconds of his life."""
         self.runners = {name: runner for name, runner in self.runners.items() if runner.poll() is None}
         while len(self.runners) < CREW:
             self._hire()
@@ -72,9 +72,9 @@ class Crew:
         """
 
         async def are_warm() -> bool:
-            return (await database.row(warm, names=list(self.runners))).n >= CREW
+            return (await database.row(warm, names=list(self.runners))).n >= WARM
 
-        await awaited(are_warm, 60, "a whole crew")
+        await awaited(are_warm, 60, "a crew")
 
     async def holder(self, database: Database, turn_id: UUID) -> subprocess.Popen[bytes]:
         """The process that has the turn in its hands."""
@@ -249,6 +249,9 @@ async def test_a_turn_whose_runner_is_killed_is_finished_by_another(
     attempts = await database.attempts(row.id)
     assert tuple(attempt.state for attempt in attempts) == kill.states, "one for each call"
     assert [attempt.is_estimated for attempt in attempts] == [state == "interrupted" for state in kill.states]
+    streamed = [attempt.output_tokens for attempt in attempts if attempt.state == "interrupted"]
+    if kill.point == "before_commit":
+        assert all(tokens > 0 for tokens in streamed), "what the log holds of it is counted"
     ledger = await database.row("select * from ledger where turn_id = :t", t=row.id)
     assert (ledger.attempts, ledger.is_estimated) == (len(kill.states), "interrupted" in kill.states)
 

@@ -51,6 +51,7 @@ GENERIC = {
     ("chassis.relay", "row.subject"): "rows of the outbox, whose writers are ways of their own",
     ("bus.publish", "self._prefix + '*'"): "the client's own inbox",
     ("gateway.streams.log", "inbox"): "the client's own inbox",
+    ("turn_runner.streamed", "inbox"): "the client's own inbox",
     ("gateway.streams.log", "subject"): "what `_ask` is told to ask, which is a way of its own",
 }
 """Expressions that name no subject of their own: module and source, with the reason."""

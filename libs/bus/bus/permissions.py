@@ -53,6 +53,7 @@ PERMISSIONS: dict[str, Permissions] = {
             f"$JS.API.CONSUMER.MSG.NEXT.TURN.{TURN_CONSUMER}",
             f"$JS.API.CONSUMER.INFO.TURN.{TURN_CONSUMER}",
             f"$JS.ACK.TURN.{TURN_CONSUMER}.>",
+            "$JS.API.DIRECT.GET.LOG",
         ],
         subscribe=["ctl.stop.*"],
     ),

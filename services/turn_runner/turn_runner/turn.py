@@ -29,6 +29,7 @@ from turn_runner.held import Halted, HandOver, HeldTurn, Workshop
 from turn_runner.log import BatchTooLarge
 from turn_runner.model_calls import Attempt, ModelCalls, call_rows
 from turn_runner.resumption import Resumption, resumption
+from turn_runner.streamed import streamed_tokens
 from turn_runner.tool_use import ToolUse
 from turn_runner.tools import Tool, offered
 
@@ -118,7 +119,7 @@ class Turn:
         except Halted:
             if self._held.halted_by == "shutdown":
                 raise HandOver from None
-            return Ended(TurnStatus.STOPPED, "user")
+            return await self._stopped()
         except ModelError as wrong:
             log.info("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
             return _failed(wrong.code, wrong.text)
@@ -132,6 +133,10 @@ class Turn:
                 raise  # we do not even know what would have to be closed: the sweep does, until the budget is over
             log.exception("turn broke", turn_id=str(self.turn_id))
             return _failed("internal", "Something in the system broke while answering. Please try again.")
+
+    async def _stopped(self) -> Ended:
+        held = self._held
+        return Ended(TurnStatus.STOPPED, await held.commit(lambda session: turns.stop_reason(session, held.turn_id)))
 
     async def _answer(self) -> Ended:
         held = self._held
@@ -169,12 +174,21 @@ class Turn:
         held = self._held
         if self.epoch == 1:
             return None
-        left = await held.commit(lambda session: resumption(session, held.claim, {}))
+        streamed = await self._streamed()
+        left = await held.commit(lambda session: resumption(session, held.claim, streamed))
         open_calls = {call.id: call.state for call in left.open_calls}
         held.restore(left.parts, max(held.steps, left.answers), open_calls)
         self._is_taken_up = True
         log.info("turn taken up", turn_id=str(self.turn_id), epoch=self.epoch, steps=held.steps, calls=len(open_calls))
         return left
+
+    async def _streamed(self) -> dict[int, int]:
+        """What model calls that nobody settled had said, as far as the log knows."""
+        held = self._held
+        open_attempts = await held.commit(lambda session: turns.open_attempts(session, held.claim))
+        if not open_attempts:
+            return {}
+        return await streamed_tokens(held.work.logs.client, self.turn_id, open_attempts, held.claim.commit.number)
 
     async def _prepare(self, session: Session) -> tuple[AgentProfile, Model, Course]:
         """What the model will see, and the attempt of its first call: one transaction, because somebody waits.
@@ -236,7 +250,7 @@ class Turn:
         self._is_ending = True
         messages = await held.commit(lambda session: turns.release(session, held.claim, result))
         if messages is None:  # a stop was quicker
-            await self._end(Ended(TurnStatus.STOPPED, "user"))
+            await self._end(await self._stopped())
             return
         held.work.relay.after_commit(messages)
         _RELEASED.inc()

@@ -10,10 +10,11 @@ import pytest
 
 from contracts.batches import START, BatchId
 from contracts.turns import TurnCompleted, TurnRequested
-from store.turns import KeyReused, Limits, MessageExists, QueueFull, ThreadBusy, ThreadMissing
+from store.repositories import messages
+from store.turns import KeyReused, Limits, MessageExists, QueueFull, ThreadBusy, ThreadMissing, stop_reason
 from tests.kit.runner import chunks_of
 from tests.kit.stack import Servers
-from tests.kit.turns import ROOMY, Database, Person, end_batch_of
+from tests.kit.turns import ROOMY, Database, Person, Running, end_batch_of
 
 
 @pytest.fixture
@@ -145,8 +146,21 @@ async def test_replace_asks_a_running_turn_to_stop_and_closes_what_waited_to_rep
     status = {id: (await database.turn(id)).status for id in (kept.turn_id, older.turn_id)}
     assert status == {kept.turn_id: "waiting", older.turn_id: "stopped"}
     assert (await running.row()).stop_requested_at is not None
+    assert await why(running) == "replaced"
+    await person.stop(thread_id)
+    assert await why(running) == "replaced", "the first reason is the one that counts"
+    async with database.door.session(person.user_id) as session:
+        shown, _ = await messages.page(session, thread_id)
+    told = next(m["metadata"]["retinue"] for m in shown if m["id"] == str(running.held.message_id))
+    assert told == {"turn": str(running.turn_id), "status": "running"}, "it has not ended yet"
     await running.end()
     assert (await database.turn(kept.turn_id)).status == "queued", "the oldest is next"
+
+
+async def why(running: Running) -> str:
+    """Why a running turn shall stop."""
+    async with running.transaction() as session:
+        return await stop_reason(session, running.turn_id)
 
 
 # Idempotency
@@ -245,6 +259,7 @@ async def test_a_stop_of_a_running_turn_is_a_mark_and_a_signal(person: Person, d
     assert (stopped.turn_id, stopped.signal, stopped.outbox) == (running.turn_id, True, [])
     asked = (await running.row()).stop_requested_at
     assert asked is not None
+    assert await why(running) == "user"
     assert (await person.stop(thread_id)).signal
     assert (await running.row()).stop_requested_at == asked, "the first stop is the one that counts"
 

@@ -198,6 +198,10 @@ async def test_an_orphan_that_shall_stop_is_stopped(person: Person, database: Da
     await person.stop(running.held.thread_id)
     assert (await recover_orphans(database, runner_id)).stopped == 1
     assert await how(running) == ("stopped", "user")
+    running = await person.running(runner_id=runner_id)
+    await person.say(running.held.thread_id)
+    assert (await recover_orphans(database, runner_id)).stopped == 1
+    assert await how(running) == ("stopped", "replaced")
 
 
 async def test_what_is_held_and_what_is_another_s_is_no_orphan(person: Person, database: Database) -> None:

@@ -211,7 +211,7 @@ async def test_a_newer_message_replaces_the_running_turn(door: Door) -> None:
     assert (second.status, second.stop) == ("waiting", first.turn_id)
     await door.hear(second.turn_id)
     history = await door.stored(thread_id)
-    assert [status(m) for m in history if m["role"] == "assistant"] == [("stopped", "user"), ("finished", "reply")]
+    assert [status(m) for m in history if m["role"] == "assistant"] == [("stopped", "replaced"), ("finished", "reply")]
 
 
 async def test_queued_messages_are_answered_in_order(door: Door, model: ScriptedModel) -> None:

@@ -50,6 +50,7 @@ class Turn(Model):
     stop_requested_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     ended_by: Mapped[str | None]
+    """Why it ended; while it runs, why it shall stop, if it shall."""
     error: Mapped[dict[str, Any] | None]
 
 

@@ -14,7 +14,8 @@ from store.turns.parts import stored_parts
 UIMessage = dict[str, Any]
 
 _PAGE = text("""
-    select m.id, m.ordinal, m.role, m.client_id, m.data, t.id as turn_id, t.status, t.ended_by, t.error,
+    select m.id, m.ordinal, m.role, m.client_id, m.data, t.id as turn_id, t.status,
+        case when t.ended_at is not null then t.ended_by end as ended_by, t.error,
         t.stop_requested_at,
         case when t.status = 'waiting' then (
             select count(*) from turns w
@@ -22,7 +23,7 @@ _PAGE = text("""
         ) end as position
     from messages m
     left join lateral (
-        select id, user_id, accepted_at, status, ended_by, error, stop_requested_at from turns
+        select id, user_id, accepted_at, status, ended_at, ended_by, error, stop_requested_at from turns
         where message_id = m.id order by accepted_at desc limit 1) t on true
     where m.thread_id = :thread and (cast(:before as integer) is null or m.ordinal < :before)
     order by m.ordinal desc limit :limit

@@ -19,6 +19,7 @@ from store.outbox import OutboxMessage, of_event
 from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.promotion import Limits, promote, promote_next
+from store.turns.state import stop_reason
 
 BATCH = 200
 """Turns that one pass of one kind takes at most."""
@@ -188,7 +189,7 @@ async def _end(
     if (await session.execute(_LOCK_THREAD, {"thread": row.thread_id})).one_or_none() is None:
         return
     is_stop = status is TurnStatus.STOPPED
-    ended_by, error = ("user", None) if is_stop else ("interrupted", INTERRUPTED)
+    ended_by, error = (await stop_reason(session, row.id), None) if is_stop else ("interrupted", INTERRUPTED)
     messages = await close_turn(session, row.id, expected, status, ended_by, error)
     if not messages:
         return

@@ -19,7 +19,7 @@ from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, 
 from store.turns.parts import fixed_of, is_tool, stored_parts
 from store.turns.promotion import Limits
 from store.turns.recovery import TakenUp, open_attempts, release, take_up
-from store.turns.state import TurnState, current, state
+from store.turns.state import TurnState, current, state, stop_reason
 
 __all__ = [
     "Accepted",
@@ -56,6 +56,7 @@ __all__ = [
     "start_call",
     "state",
     "stop",
+    "stop_reason",
     "stored_parts",
     "take_up",
 ]

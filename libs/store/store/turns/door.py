@@ -123,7 +123,7 @@ _INSERT = text("""
 """)
 
 _ASK_TO_STOP = text("""
-    update turns set stop_requested_at = clock_timestamp()
+    update turns set stop_requested_at = clock_timestamp(), ended_by = :by
     where id = :turn and status = 'running' and stop_requested_at is null
 """)
 
@@ -191,7 +191,7 @@ async def _make_way(
     stopping: UUID | None = None
     for row in unfinished:
         if row.status == TurnStatus.RUNNING:
-            await session.execute(_ASK_TO_STOP, {"turn": row.id})
+            await session.execute(_ASK_TO_STOP, {"turn": row.id, "by": "replaced"})
             stopping = row.id
         elif row.status == TurnStatus.QUEUED or row.busy == "replace":
             messages += await close_turn(session, row.id, TurnStatus(row.status), TurnStatus.STOPPED, "replaced")
@@ -256,7 +256,7 @@ async def stop(session: Session, thread_id: UUID, turn_id: UUID | None, limits: 
         return Stopped(None)
     row = named[0]
     if row.status == TurnStatus.RUNNING:
-        await session.execute(_ASK_TO_STOP, {"turn": row.id})
+        await session.execute(_ASK_TO_STOP, {"turn": row.id, "by": "user"})
         return Stopped(row.id, signal=True)
     messages = await close_turn(session, row.id, TurnStatus(row.status), TurnStatus.STOPPED, "user")
     messages += (await promote(session, thread.user_id, thread_id, limits)).values()

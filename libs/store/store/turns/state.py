@@ -54,6 +54,10 @@ _CURRENT = text(
 )
 
 
+# Whoever asks a running turn to stop notes why where its end will be noted.
+_STOP_REASON = text("select ended_by from turns where id = :turn and status in ('queued', 'running')")
+
+
 def _state(row: Any) -> TurnState:
     return TurnState(
         id=row.id,
@@ -72,6 +76,11 @@ def _state(row: Any) -> TurnState:
 async def state(session: Session, turn_id: UUID) -> TurnState | None:
     row = (await session.execute(_ONE, {"turn": turn_id})).one_or_none()
     return None if row is None else _state(row)
+
+
+async def stop_reason(session: Session, turn_id: UUID) -> str:
+    """Why a turn that is to stop shall do so: `user`, or `replaced` by a newer message."""
+    return (await session.execute(_STOP_REASON, {"turn": turn_id})).scalar_one_or_none() or "user"
 
 
 async def current(session: Session, thread_id: UUID) -> TurnState | None:

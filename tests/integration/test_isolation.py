@@ -59,6 +59,7 @@ KINDS = {
     "chat_id": "chat",
     "turn": "turn",
     "id": "chat",
+    "dead_letter_id": "dead_letter",
 }
 
 
@@ -129,7 +130,23 @@ def bob(gateway):
 
 
 @pytest.fixture(scope="module")
-def adas(ada):
+async def dead_letter(servers):
+    """Nobody's own, and none of a stranger's business."""
+    letter = str(uuid4())
+    connection = await asyncpg.connect(servers.superuser_url)
+    await connection.execute(
+        "insert into dead_letters (id, consumer, stream, subject, event_id, payload, deliveries, first_seen_at,"
+        " reason_type, reason)"
+        " values ($1, 'turn-runner', 'TURN', 'turn.requested.v1', $1, 'Ada''s', 1, now(), 'Test', '')",
+        letter,
+    )
+    yield letter
+    await connection.execute("delete from dead_letters where id = $1", letter)
+    await connection.close()
+
+
+@pytest.fixture(scope="module")
+def adas(ada, dead_letter):
     """One thing of each kind, all the first user's."""
     browser = ada.browser
     thread = browser.post("/api/threads", json={"title": "Ada's own"}).json()["id"]
@@ -149,6 +166,7 @@ def adas(ada):
         "chat": chat,
         "agent": browser.get("/api/agents").json()["items"][0]["id"],
         "token": browser.get("/api/tokens").json()["items"][0]["id"],
+        "dead_letter": dead_letter,
     }
 
 
@@ -157,7 +175,7 @@ def _is_quiet(browser):
 
 
 def nobodys():
-    ids = {kind: str(uuid4()) for kind in ("thread", "turn", "agent", "token")}
+    ids = {kind: str(uuid4()) for kind in ("thread", "turn", "agent", "token", "dead_letter")}
     return ids | {"chat": f"chat-{secrets.token_hex(6)}"}
 
 
@@ -178,6 +196,7 @@ async def rows_of_ada(servers, ada):
             for (name,) in owned
         }
         rows["users"] = await connection.fetchval("select to_json(u)::text from users u where id = $1::uuid", ada.id)
+        rows["dead_letters"] = await connection.fetchval("select json_agg(d order by d.id)::text from dead_letters d")
         rows["messages"] = await connection.fetchval(
             "select json_agg(m order by m.id)::text from messages m join threads t on t.id = thread_id"
             " where t.user_id = $1::uuid",
@@ -206,7 +225,7 @@ async def test_a_stranger_gets_nowhere(operation, gateway, bob, adas, rows_of_ad
     walker = bob.browser if operation.name not in SESSION_ENDS else person_at(gateway).browser
     asked = request_of(operation, adas)
     status, body = answer_of(walker, asked)
-    for kind in ("thread", "turn", "agent", "token"):
+    for kind in ("thread", "turn", "agent", "token", "dead_letter"):
         if adas[kind] not in str(asked):  # an echo tells nothing
             assert adas[kind].encode() not in body, f"{operation.name} tells about the first user's {kind}"
     assert b"Ada's" not in body

@@ -18,7 +18,7 @@ from tests.kit.gateway import person_at
 SERVICES = ("gateway", "turn_runner")
 SERVERS_OWN = {"alembic_version"}
 # Machinery, read across users by design and by no user: no policy, and granted to the system logins.
-WITHOUT_OWNER = {"outbox", "inbox", "runners", "blobs"} | SERVERS_OWN
+WITHOUT_OWNER = {"outbox", "inbox", "dead_letters", "runners", "blobs"} | SERVERS_OWN
 
 # All that a login which passes the policies may do. A grant beyond this list needs a reason and a line here.
 SYSTEM_GRANTS = {
@@ -28,7 +28,9 @@ SYSTEM_GRANTS = {
         "api_tokens": {"SELECT", "INSERT", "UPDATE", "DELETE"},
         "invites": {"SELECT", "INSERT", "UPDATE", "DELETE"},
         "agents": {"SELECT", "INSERT"},
-        "outbox": {"SELECT", "UPDATE", "DELETE"},
+        "outbox": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+        "inbox": {"SELECT", "INSERT"},
+        "dead_letters": {"SELECT", "UPDATE", "DELETE"},
     },
     "turn_runner_system": {
         "runners": {"SELECT", "INSERT", "UPDATE", "DELETE"},
@@ -40,6 +42,7 @@ SYSTEM_GRANTS = {
         "attempts": {"SELECT", "UPDATE"},
         "ledger": {"SELECT", "INSERT"},
         "outbox": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+        "dead_letters": {"SELECT", "INSERT", "UPDATE"},
         "blobs": {"SELECT", "INSERT", "UPDATE", "DELETE"},
         "blob_references": {"SELECT"},
     },
@@ -269,12 +272,15 @@ async def test_a_service_writes_only_the_columns_that_are_its_own(as_bob, server
         (as_bob, "update messages set role = 'system'"),
         (as_bob, "insert into runners (id, name, slots, alive_until) values (gen_random_uuid(), 'x', 1, now())"),
         (as_bob, "select * from outbox"),
+        (as_bob, "select * from dead_letters"),
+        (as_bob, "select * from inbox"),
         (runner, "select * from users"),
         (runner, "select * from sessions"),
         (runner, "select * from api_tokens"),
         (runner, "insert into turns (id) values (gen_random_uuid())"),
         (runner, "update threads set user_id = gen_random_uuid()"),
         (runner, "update agents set model = 'other'"),
+        (runner, "select * from dead_letters"),
         (runner, "create table mine (a int)"),
     ]
     for connection, query in refused:

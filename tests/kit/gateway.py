@@ -24,11 +24,12 @@ _names = itertools.count(1)
 
 @dataclass
 class Gateway:
-    """A running gateway; `url` is its public address, `log_path` what it says."""
+    """A running gateway; `url` is its public address, `log_path` what it says, `health` its loopback port."""
 
     url: str
     process: subprocess.Popen
     log_path: str
+    health: int = 0
 
     def client(self, **headers: str) -> httpx.Client:
         """Somebody without credentials; keeps cookies, and says where it comes from, as a browser does."""
@@ -74,9 +75,9 @@ def gateway_on(servers: Servers, env: Mapping[str, str] | None = None) -> Iterat
         )
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         listener.close()
-        gateway = Gateway(url, process, log.name)
+        gateway = Gateway(url, process, log.name, health)
         try:
-            eventually(lambda: _is_ready(gateway, health), 30, "the gateway is ready")
+            eventually(lambda: _is_ready(gateway, health), 90, "the gateway is ready")
             yield gateway
         finally:
             process.terminate()

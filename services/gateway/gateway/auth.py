@@ -109,7 +109,7 @@ class Authenticator:
         self._remembered[caller.credential] = _Remembered(caller, time.monotonic() + self._believe)
 
     async def _session(self, credential: bytes) -> Caller | None:
-        async with self._store.system() as session:
+        async with self._store.statement() as session:
             owner = await callers.session_owner(session, credential, self._grace)
             if owner is None:
                 return None
@@ -124,7 +124,7 @@ class Authenticator:
         )
 
     async def _token(self, credential: bytes) -> Caller | None:
-        async with self._store.system() as session:
+        async with self._store.statement() as session:
             owner = await callers.token_owner(session, credential)
         if owner is None:
             return None

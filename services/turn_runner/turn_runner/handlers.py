@@ -67,8 +67,8 @@ async def _claim(request: TurnRequested, message: NatsMessage, workshop: Worksho
             raise _Closed
         slots.claiming(request.turn_id)
         try:
-            async with workshop.store.session(request.user_id) as session:
-                return await turns.claim(session, request.turn_id, workshop.lease.id)
+            async with workshop.store.statement() as session:
+                return await turns.claim(session, request.turn_id, workshop.lease.id, request.user_id)
         except StoreAway as away:
             # If the claim took and only its reply was lost, the sweep finds our orphan and queues it again.
             slots.not_claiming(request.turn_id)

@@ -12,17 +12,17 @@ from typing import Any, Literal
 from uuid import UUID
 
 import orjson
-from sqlalchemy import insert, text
+from sqlalchemy import text
 
 from contracts.ids import uuid7
+from contracts.sizes import refuse_large
 from contracts.turns import ACTIVE, TurnRequested, TurnStatus
 from store import outbox
-from store.models import MessagePart
 from store.outbox import OutboxMessage
 from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing
-from store.turns.promotion import USER_LOCK, Limits, fill, promote, room
+from store.turns.promotion import COUNT_ROOM, USER_LOCK, Limits, Room, fill, promote, room
 
 Busy = Literal["replace", "queue", "reject"]
 
@@ -81,17 +81,21 @@ _USE_THREAD = text(f"""
     returning agent_id, {USER_LOCK}
 """)  # noqa: S608 - a constant of ours
 
-# What is unfinished in the thread, and the turn that the key names, if there is one, wherever it is.
-_STANDING = text("""
+# What is unfinished in the thread, and the turn that the key names, if there is one, wherever it is; beside each row,
+# or alone if there is none, what room the user has.
+_STANDING = text(f"""
+    with standing as (
     select id, thread_id, message_id, status, busy, request_hash,
         coalesce(idempotency_key = :key, false) as is_named,
-        accepted_at < clock_timestamp() - interval '24 hours' as has_expired
+        accepted_at < clock_timestamp() - interval '24 hours' as has_expired, accepted_at
     from turns
     where (thread_id = :thread and status in ('waiting', 'queued', 'running'))
         or (user_id = :user and idempotency_key = :key)
     order by accepted_at, id
     for no key update  -- so that no runner claims or commits between the look and what follows from it
-""")
+    ), room as ({COUNT_ROOM})
+    select standing.*, room.* from room left join standing on true order by standing.accepted_at, standing.id
+""")  # noqa: S608 - a constant of ours
 
 _EXPIRE_KEY = text("update turns set idempotency_key = null where id = :turn")
 
@@ -122,6 +126,20 @@ _INSERT = text("""
     select (select count(*) from made) as messages, (select count(*) from asked) as turns
 """)
 
+# A statement of its own: the policy of parts looks for their message, and sees it once it has been inserted.
+_PARTS = """
+    insert into message_parts (message_id, ordinal, step, kind, data)
+    select :question, p.place - 1, 0, p.data->>'type', p.data
+    from json_array_elements(cast(:parts as json)) with ordinality p(data, place)
+"""
+
+_SAY = text(_PARTS)
+
+_SAY_AND_TELL = text(f"""
+    with said as ({_PARTS})
+    insert into outbox (id, subject, payload, headers) values (:id, :subject, :payload, cast(:headers as jsonb))
+""")  # noqa: S608 - a constant of ours
+
 _ASK_TO_STOP = text("""
     update turns set stop_requested_at = clock_timestamp(), ended_by = :by
     where id = :turn and status = 'running' and stop_requested_at is null
@@ -138,12 +156,15 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
     if thread is None:
         raise ThreadMissing
     looked = {"thread": wish.thread_id, "user": wish.user_id, "key": wish.idempotency_key}
-    standing = (await session.execute(_STANDING, looked)).all()
+    looked |= {"per_user": limits.per_user, "total": limits.total}
+    found = (await session.execute(_STANDING, looked)).all()
+    left, standing = Room.of(found[0], limits), [row for row in found if row.id is not None]
     if earlier := await _earlier(session, wish, standing):
         return earlier
     unfinished = [row for row in standing if row.thread_id == wish.thread_id and row.status in _UNFINISHED_STATES]
     messages, stopping = await _make_way(session, wish, unfinished, limits)
-    left = await room(session, wish.user_id, wish.thread_id, limits, is_locked=True)
+    if unfinished:
+        left = await room(session, wish.user_id, wish.thread_id, limits, is_locked=True)
     queued: dict[UUID, OutboxMessage] = {}
     if left.free > 0 and not left.here and not any(row.status in ACTIVE for row in unfinished):
         request = TurnRequested(user_id=wish.user_id, turn_id=wish.turn_id)
@@ -154,10 +175,10 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
     else:
         left.here += 1
     status = TurnStatus.QUEUED if queued else TurnStatus.WAITING
-    answer_id = await _insert(session, wish, thread.agent_id, status)
+    question_id, answer_id = await _insert(session, wish, thread.agent_id, status)
     queued |= await fill(session, wish.user_id, wish.thread_id, left)
     messages += queued.values()
-    await outbox.write(session, messages)
+    await _say(session, question_id, wish.parts, messages)
     status = TurnStatus.QUEUED if wish.turn_id in queued else TurnStatus.WAITING
     return Accepted(wish.turn_id, wish.thread_id, answer_id, status, True, stopping, messages)
 
@@ -198,7 +219,8 @@ async def _make_way(
     return messages, stopping
 
 
-async def _insert(session: Session, wish: Wish, agent_id: UUID, status: TurnStatus) -> UUID:
+async def _insert(session: Session, wish: Wish, agent_id: UUID, status: TurnStatus) -> tuple[UUID, UUID]:
+    """The question's id and the answer's."""
     question_id, answer_id = uuid7(), uuid7()
     inserted = await session.execute(
         _INSERT,
@@ -225,12 +247,23 @@ async def _insert(session: Session, wish: Wish, agent_id: UUID, status: TurnStat
         raise MessageExists
     if made.turns < 1:
         raise KeyReused  # the same key came through another thread at the same moment
-    rows = [
-        {"message_id": question_id, "ordinal": n, "step": 0, "kind": part["type"], "data": part}
-        for n, part in enumerate(wish.parts)
-    ]
-    await session.execute(insert(MessagePart), rows)
-    return answer_id
+    return question_id, answer_id
+
+
+async def _say(
+    session: Session, question_id: UUID, parts: Sequence[dict[str, Any]], messages: Sequence[OutboxMessage]
+) -> None:
+    """The message's parts and what the bus is told: one statement where there is one thing to tell, as mostly."""
+    said = {"question": question_id, "parts": orjson.dumps(parts).decode()}
+    if len(messages) != 1:
+        await session.execute(_SAY, said)
+        await outbox.write(session, messages)
+        return
+    (message,) = messages
+    refuse_large(message.subject, message.payload)
+    headers = orjson.dumps(message.headers).decode()
+    told = {"id": message.id, "subject": message.subject, "payload": message.payload, "headers": headers}
+    await session.execute(_SAY_AND_TELL, said | told)
 
 
 def _first_words(parts: list[dict[str, Any]], most: int = 60) -> str | None:

@@ -10,6 +10,7 @@ whoever has fewest. Without that rule an end would hand its place to the next tu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
@@ -36,7 +37,7 @@ the statements that follow see what whoever had the lock before has committed.""
 
 _LOCK_USER = text(f"select {USER_LOCK}")
 
-_ROOM = text("""
+COUNT_ROOM = """
     select count(*) filter (where parent_turn_id is null and status <> 'waiting') as active,
            (select case when :total > 0 then :total - c.active
                         when c.slots > 0 then c.slots - c.active
@@ -45,7 +46,10 @@ _ROOM = text("""
            count(*) filter (where status = 'waiting' and thread_id is not distinct from cast(:thread as uuid)) as here,
            count(*) filter (where status = 'waiting' and thread_id is distinct from cast(:thread as uuid)) as elsewhere
     from turns where user_id = :user and status in ('waiting', 'queued', 'running')
-""")
+"""
+"""A row as `Room.of` takes it; only under the user's lock."""
+
+_ROOM = text(COUNT_ROOM)
 
 _QUEUE_OWN = text("""
     update turns set status = 'queued', queued_at = clock_timestamp()
@@ -91,6 +95,10 @@ class Room:
     """Turns that wait in the thread that was asked about."""
     elsewhere: int
 
+    @classmethod
+    def of(cls, row: Any, limits: Limits) -> Room:
+        return cls(row.active, limits.per_user - row.active, row.deployment, row.here, row.elsewhere)
+
     @property
     def free(self) -> int:
         """How many may be queued; the deployment's last place only for somebody who has none."""
@@ -115,8 +123,7 @@ async def room(
     if not is_locked:
         await session.execute(_LOCK_USER, {"user": str(user_id)})
     parameters = {"user": user_id, "thread": thread_id, "per_user": limits.per_user, "total": limits.total}
-    active, deployment, here, elsewhere = (await session.execute(_ROOM, parameters)).one()
-    return Room(active, limits.per_user - active, deployment, here, elsewhere)
+    return Room.of((await session.execute(_ROOM, parameters)).one(), limits)
 
 
 async def promote(

@@ -21,7 +21,7 @@ from contracts.subjects import log_subject
 
 log = logs.get(__name__)
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds for the whole log of a turn."""
 
 _PAGE = 1000

@@ -318,6 +318,29 @@ async def test_a_runner_whose_patience_is_over_gives_its_turns_back_as_they_are(
         assert b"data-superseded" in asked.posting.result().content
 
 
+async def test_a_runner_that_leaves_claims_nothing_any_more(
+    town: Town, database: Database, model: ScriptedModel, servers: Servers
+) -> None:
+    thread_id = UUID(await thread_of(town))
+
+    with step("A wake-up that reaches a runner on its way out goes back to the bus, for another to get at once."):
+        town.slots.close()
+        quietly = {"prefer": "respond-async"}
+        url = f"/api/threads/{thread_id}/turn"
+        answer = await town.browser.post(url, json={"message": "too-late [[tokens=5]]"}, headers=quietly)
+        turn_id = UUID(answer.json()["turn"])
+        await town.traffic.until(turn_id, "turn.requested.v1")
+        assert (await database.turn(turn_id)).status == "queued"
+
+    with step("The other answers, in the first epoch: nobody had it before."):
+        async with town_on(servers, model.url) as other:
+            user_id = (await database.turn(turn_id)).user_id
+            await other.wake(TurnRequested(user_id=user_id, turn_id=turn_id).to_bytes())
+            await other.traffic.until(turn_id, "turn.completed.v1")
+        row = await database.turn(turn_id)
+        assert (row.status, row.epoch, row.recoveries) == ("finished", 1, 0)
+
+
 async def test_a_stop_is_not_forgotten_by_a_runner_that_leaves(
     town: Town, database: Database, model: ScriptedModel, servers: Servers, errands: Errands
 ) -> None:

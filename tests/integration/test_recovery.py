@@ -142,6 +142,10 @@ def text_of(message: dict[str, Any]) -> str:
     return "".join(part["text"] for part in message["parts"] if part["type"] == "text")
 
 
+def words_of(message: dict[str, Any]) -> int:
+    return sum(len(part["text"].split()) for part in message["parts"] if part["type"] == "text")
+
+
 def results(message: dict[str, Any]) -> list[Any]:
     return [
         part["errorText"] if part["state"] == "output-error" else part["output"]
@@ -238,7 +242,7 @@ async def test_a_turn_whose_runner_is_killed_is_finished_by_another(
     row = await database.turn(turn_of(watch))
     assert (row.status, row.ended_by, row.epoch, row.recoveries) == ("finished", "reply", kill.epochs, kill.epochs - 1)
     if "tokens=30" in kill.words:
-        assert len(text_of(message).split()) == 30
+        assert words_of(message) == 30
     else:
         expected = {"left": name} if kill.result == {"left": "NAME"} else kill.result
         assert text_of(message) == "That was it."
@@ -267,7 +271,7 @@ async def test_a_takeover_takes_seconds(crew: Crew, client: TurnClient, database
         victim.kill()
         killed = time.time()
         took.append(await until(database, turn_of(watch), "epoch > 1") - killed)
-        assert len(text_of(await whole(client, watch)).split()) == 100
+        assert words_of(await whole(client, watch)) == 100
     print(f"takeovers after SIGKILL: {', '.join(f'{seconds:.2f} s' for seconds in took)}")
     assert statistics.median(took) <= MEDIAN_TAKEOVER, took
     assert max(took) <= WORST_TAKEOVER, took
@@ -324,7 +328,7 @@ async def test_a_runner_that_is_told_to_go_hands_over_at_a_commit_point(
     assert taken - given_back <= HANDED_OVER
     assert await asyncio.to_thread(leaving.wait, 15) == 0
     message = await whole(client, watch)
-    assert len(text_of(message).split()) == 80
+    assert words_of(message) == 80
     assert results(message) == [{"left": name}]
     row = await database.turn(turn_of(watch))
     assert (row.status, row.epoch, row.recoveries) == ("finished", 2, 0)
@@ -342,7 +346,7 @@ async def test_when_the_grace_is_over_what_is_left_is_handed_over_as_it_is(
     leaving = await crew.holder(database, turn_of(watch))
     leaving.terminate()
     assert await asyncio.to_thread(leaving.wait, 15) == 0
-    assert len(text_of(await whole(client, watch)).split()) == 240
+    assert words_of(await whole(client, watch)) == 240
     row = await database.turn(turn_of(watch))
     assert (row.status, row.ended_by, row.epoch, row.recoveries) == ("finished", "reply", 2, 0)
     released, done = await database.attempts(row.id)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bus.permissions import PERMISSIONS
 from contracts.event import EVENTS, Event
-from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, GIB, STREAMS, StreamSpec
+from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, GIB, STREAMS, StreamSpec, again_subject, kept_subjects
 from gateway.app import make_api
 from tests.kit.routing import ROOT, SERVICES, covers, source_of, subject_of, takers, ways
 
@@ -31,6 +31,11 @@ STORIES = {
 
 CORE = {
     "log.*": "the chunk log of a turn: batches of finished SSE bytes ([how they are read](stream.md))",
+    **{
+        again_subject(each): f"an event sent again to `{each.name}` alone: replayed, or found missing "
+        "([dead letters](../operate/dead-letters.md))"
+        for each in CONSUMERS
+    },
     "ctl.stop.*": "somebody asked this turn to stop; a shortcut, the row is the truth; never kept",
 }
 
@@ -56,14 +61,16 @@ def events_page() -> str:
     rows = [
         (
             f"`{c.stream}/{c.name}`",
-            f"`{c.filter_subject}`",
+            _codes(c.filters),
             f"{c.ack_wait} s",
             f"{c.max_ack_pending:,}",
             str(c.max_deliver),
         )
         for c in CONSUMERS
     ]
-    lines += _table(("consumer", "subject", "redelivered after", "unacknowledged at most", "deliveries at most"), rows)
+    lines += _table(
+        ("consumer", "subject", "redelivered after", "unacknowledged at most", "parked after deliveries"), rows
+    )
     lines += ["", "## What a service may say and hear", ""]
     lines += ["The broker refuses the rest. A contract test holds this to what the code does: no less, no more.", ""]
     rows = [
@@ -124,7 +131,7 @@ def _stream(spec: StreamSpec) -> tuple[str, ...]:
     kept = "until acknowledged" if spec.retention == "workqueue" else f"{spec.max_age // 3600} h"
     size = "" if spec.max_bytes < 0 else f", {spec.max_bytes / GIB:g} GiB"
     full = "refuses the new (the outbox keeps it)" if spec.discard == "new" else "drops the old"
-    return f"`{spec.name}`", _codes(spec.subjects), kept + size, full
+    return f"`{spec.name}`", _codes(kept_subjects(spec)), kept + size, full
 
 
 # HTTP

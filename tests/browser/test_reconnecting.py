@@ -18,10 +18,10 @@ WORDS = 110
 LONG = f"Something long [[tokens={WORDS} rate=25]]"
 
 
-async def ends_as_kept(chat: Chat, account: Account) -> None:
+async def ends_as_kept(chat: Chat, account: Account, words: int = WORDS) -> None:
     await chat.wait_for_end()
     assert await chat.text() == await account.stored_text(chat.thread)
-    assert len((await chat.text()).split()) == WORDS
+    assert len((await chat.text()).split()) == words
 
 
 async def test_the_gateway_is_killed_in_mid_answer(chat: Chat, account: Account, stack: Stack) -> None:
@@ -33,6 +33,21 @@ async def test_the_gateway_is_killed_in_mid_answer(chat: Chat, account: Account,
     assert (await chat.text()).startswith(before), "what was there stays on the page"
     await ends_as_kept(chat, account)
     await asyncio.to_thread(eventually, lambda: stack.process_of("gateway-1")["ready"], 20, "the gateway is back")
+
+
+@pytest.mark.timeout(300)
+async def test_all_services_are_restarted_in_mid_answer(chat: Chat, account: Account, stack: Stack) -> None:
+    words = 800
+    await chat.say(f"Something very long [[tokens={words} rate=20]]")
+    before = await chat.wait_for_words(15)
+    (gateway,) = await asyncio.to_thread(stack.restart, "gateway-1")
+    assert gateway["pid"] != gateway["was"]
+    await expect(chat.answer).to_have_attribute("aria-busy", "true")
+    assert (await chat.text()).startswith(before), "what was there stays on the page"
+    await asyncio.to_thread(stack.restart, "turn-runner-1", "turn-runner-2")
+    await ends_as_kept(chat, account, words)
+    await expect(chat.alert).to_have_count(0)
+    assert all(row["ready"] for row in await asyncio.to_thread(stack.ps))
 
 
 async def test_a_message_sent_while_the_gateway_is_away_arrives_once(

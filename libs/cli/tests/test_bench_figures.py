@@ -6,7 +6,8 @@ import math
 import pytest
 
 from cli.bench import report
-from cli.bench.figures import Goal, Round, complete, goals_of, growth, measured, percentile
+from cli.bench.figures import Goal, Round, complete, goals_of, growth, measured, oldest_transaction, percentile
+from cli.bench.history import Moved, middle
 from cli.bench.load import Job, Result
 from cli.bench.play import shape
 
@@ -112,6 +113,25 @@ def test_all_streams_are_open_together_unless_told_otherwise() -> None:
     steady = Job("ours", "", load.streams, load.tokens, load.rate, load.ramp).steady
     assert steady == pytest.approx((26, 45))
     assert shape(500, 20, tokens=30).tokens == 30
+
+
+def test_a_run_of_minutes_keeps_no_more_latencies_than_a_million() -> None:
+    assert Job("ours", "", 500, 900, 20, 25).every == 1
+    long = Job("ours", "", 500, 400, 20, 25, again_for=600)
+    assert long.every == 7
+    assert 500 * 20 * 600 / long.every < 1_000_000
+
+
+def test_a_transaction_that_nobody_looked_for_meets_nothing() -> None:
+    assert oldest_transaction(0.3, samples=9).is_met
+    assert not oldest_transaction(5.1, samples=9).is_met
+    assert not oldest_transaction(0.0, samples=0).is_met
+
+
+def test_what_moves_by_itself_is_the_middle_of_each_kind() -> None:
+    seconds = [Moved(0, 100, 50), Moved(0, 90, 9_000_000), Moved(0, 110, 60)]
+    assert middle(seconds) == Moved(0, 100, 60)
+    assert Moved(10, 1100, 660).less(middle(seconds).times(2)).times(1 / 2) == Moved(5, 450, 270)
 
 
 def test_a_document_holds_no_nan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,11 @@ class Goal:
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
 
+def oldest_transaction(seconds: float, samples: int) -> Goal:
+    """The age of the oldest one in so many looks; none looked means that nothing is known."""
+    return Goal("oldest transaction", seconds if samples else float("nan"), 5, "s")
+
+
 def complete(name: str, done: int, wanted: int) -> Goal:
     return Goal(f"{name} complete", done, wanted, "streams", at_least=True)
 

@@ -42,6 +42,12 @@ class Job:
     """How many turns the threads already have."""
 
     @property
+    def every(self) -> int:
+        """Of how many tokens one's latency is kept, so that a run of minutes keeps no more than a million."""
+        expected = self.streams * max(self.tokens * self.turns, self.rate * self.again_for)
+        return int(expected // 1_000_000) + 1
+
+    @property
     def steady(self) -> tuple[float, float]:
         """When all streams are open, in seconds from the beginning; an empty span if they never are."""
         settle = 1.0
@@ -58,7 +64,7 @@ class Result:
     busy: int = 0
     """How often a message was not taken at once (503) and sent again."""
     latencies: list[float] = field(default_factory=list[float])
-    """Seconds from the model's stamp to the reader, of all tokens but the first of each stream."""
+    """Seconds from the model's stamp to the reader, of all tokens (or a share) but the first of each stream."""
     steady: list[float] = field(default_factory=list[float])
     """Those of them that came while all streams were open."""
     first: list[float] = field(default_factory=list[float])
@@ -75,6 +81,7 @@ class _Clock:
 
     def __init__(self, job: Job) -> None:
         self.begun = time.monotonic()
+        self.every = job.every
         begin, end = job.steady
         self.steady = self.begun + begin, self.begun + end
 
@@ -89,6 +96,7 @@ class _Stream:
     def __init__(self, result: Result, clock: _Clock) -> None:
         self._result = result
         self._asked = time.monotonic()
+        self._every = clock.every
         self._steady_from, self._steady_to = clock.steady
         self._next = 0
         self.fault = ""
@@ -99,7 +107,7 @@ class _Stream:
             self.fault = self.fault or f"token {number} where {self._next} was due"
         if self._next == 0:
             self._result.first.append(now / 1e9 - self._asked)
-        else:
+        elif self._result.tokens % self._every == 0:
             latency = round((now - stamp) / 1e9, 6)
             self._result.latencies.append(latency)
             if self._steady_from < now / 1e9 < self._steady_to:

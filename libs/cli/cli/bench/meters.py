@@ -1,7 +1,8 @@
-"""What processes have used: CPU seconds, resident memory, bytes that they read and wrote."""
+"""What is read of a stack while it works: CPU seconds, resident memory, bytes moved, the age of transactions."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import psutil
+
+from cli.bench.transactions import SeenTransactions, watched_transactions
 
 MB = 1024 * 1024
 
@@ -60,3 +63,25 @@ def sampled(read: Callable[[], float], every: float = 0.5) -> Generator[Samples]
         over.set()
         thread.join()
         take()
+
+
+@contextmanager
+def transactions(superuser_url: str) -> Generator[SeenTransactions]:
+    """Watches their age while the block runs, on a thread and in a loop of its own: the block waits for processes."""
+    watched: list[SeenTransactions] = []
+    begun, over = threading.Event(), threading.Event()
+
+    async def watch() -> None:
+        async with watched_transactions(superuser_url) as seen:
+            watched.append(seen)
+            begun.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(watch()), name="transactions", daemon=True)
+    thread.start()
+    begun.wait()
+    try:
+        yield watched[0]
+    finally:
+        over.set()
+        thread.join()

@@ -8,10 +8,10 @@ from statistics import fmean
 from typing import Any
 
 from cli.bench import report
-from cli.bench.figures import Goal, growth, percentile
+from cli.bench.figures import Goal, growth, oldest_transaction, percentile
 from cli.bench.ground import Ground, ground
 from cli.bench.load import Result
-from cli.bench.meters import Samples, resident, sampled
+from cli.bench.meters import Samples, resident, sampled, transactions
 from cli.bench.play import RAMP_RATE, faults_of, idle_memory, play, warm_up
 
 FLAT_MB = 5.0
@@ -24,7 +24,8 @@ def run(*, streams: int, rate: float, tokens: int, minutes: float, as_json: bool
     with ground() as standing:
         warm_up(standing, rate)
         idle = idle_memory(standing)
-        result, samples = _soak(standing, streams, rate, tokens, minutes)
+        with transactions(standing.stack.superuser_url) as seen:
+            result, samples = _soak(standing, streams, rate, tokens, minutes)
     say(f"{result.complete} turns, {result.tokens} tokens, {result.busy} times busy{faults_of(result)}")
     for minute, megabytes in by_minute(samples):
         say(f"  minute {minute:3}: {megabytes - idle:6.1f} MB above idle")
@@ -32,6 +33,7 @@ def run(*, streams: int, rate: float, tokens: int, minutes: float, as_json: bool
         Goal("turns that went wrong", len(result.wrong), 0, "turns"),
         Goal("memory above idle", samples.most - idle, 60, "MB"),
         Goal("growth of memory once it has settled", growth(samples.taken), FLAT_MB, "MB"),
+        oldest_transaction(seen.oldest_age, seen.samples),
     ]
     figures: dict[str, Any] = {
         "idle_mb": idle,

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.bench import library, report
-from cli.bench.figures import Goal, Round, complete, goals_of, percentile
+from cli.bench.figures import Goal, Round, complete, goals_of, oldest_transaction, percentile
 from cli.bench.ground import Ground, ground
+from cli.bench.meters import transactions
 from cli.bench.play import (
     Shape,
     faults_of,
@@ -110,6 +111,7 @@ def run(plan: Plan, *, as_json: bool, keep: Path | None = None) -> bool:
     bench = Bench(plan, report.quiet if as_json else print)
     with ExitStack() as stack:
         standing = stack.enter_context(ground(keep))
+        seen = stack.enter_context(transactions(standing.stack.superuser_url))
         if not bench.batched(standing):
             return report.too_busy(as_json=as_json)
         if plan.saturation:
@@ -118,6 +120,7 @@ def run(plan: Plan, *, as_json: bool, keep: Path | None = None) -> bool:
             bench.crowd(standing, plan.crowd)
         if plan.litellm:
             bench.beside(standing, plan.litellm)
+    bench.goals.append(oldest_transaction(seen.oldest_age, seen.samples))
     if plan.unbatched:
         with ground(environment=UNBATCHED) as standing:
             if not bench.unbatched(standing):

@@ -86,6 +86,20 @@ async def test_an_expired_session_may_still_look_for_a_running_stream(person, se
     assert person.browser.get(f"/api/threads/{thread}/turn").status_code == 401
 
 
+async def test_an_expired_session_sees_a_running_answer_through_and_replays_none_that_has_ended(person, set_end):
+    thread = person.browser.post("/api/threads", json={}).json()["id"]
+    url = f"/api/threads/{thread}/turn"
+    sent = person.program.post(url, json={"message": "hello"}, headers={"prefer": "respond-async"})
+    turn = sent.json()["turn"]
+    await set_end(-1)
+    for query in ({}, {"turn": turn}):
+        with person.browser.stream("GET", url, params=query) as running:
+            assert (running.status_code, running.headers["x-retinue-turn"]) == (200, turn)
+    assert person.program.delete(url).json()["status"] == "stopped"
+    assert person.browser.get(url, params={"turn": turn}).status_code == 401
+    assert person.program.get(url, params={"turn": turn}).status_code == 200
+
+
 async def test_a_disabled_account_is_out(servers, gateway, person):
     connection = await asyncpg.connect(servers.superuser_url)
     await connection.execute("update users set disabled_at = now() where username = $1", person.username)

@@ -290,7 +290,11 @@ def test_a_broken_promise_is_found(promise: str, breaks: Callable[[World], None]
     assert promise in promises(world)
 
 
-@pytest.mark.parametrize("allowed", [fall_asleep])
+def open_an_attempt_and_die_before_the_call(world: World) -> None:
+    del world.served[0]
+
+
+@pytest.mark.parametrize("allowed", [fall_asleep, open_an_attempt_and_die_before_the_call])
 def test_what_is_allowed_is_no_fault(allowed: Callable[[World], None]) -> None:
     world = good()
     allowed(world)

@@ -46,19 +46,22 @@ def _paired(calls: Sequence[Served], attempts: Sequence[Attempt]) -> dict[int, i
     """The largest assignment of calls to attempts that they can be; calls without one are missing from it."""
     by_attempt: dict[int, int] = {}
 
-    def place(call: int, tried: set[int]) -> bool:
-        for attempt in range(len(attempts)):
+    def place(call: int, among: list[int], tried: set[int]) -> bool:
+        for attempt in among:
             if attempt in tried or not _fits(calls[call], attempts[attempt]):
                 continue
             tried.add(attempt)
-            if attempt not in by_attempt or place(by_attempt[attempt], tried):
+            if attempt not in by_attempt or place(by_attempt[attempt], among, tried):
                 by_attempt[attempt] = call
                 return True
         return False
 
-    # Completed calls first: what an interrupted one gets does not matter, what a completed one gets does.
-    for call in sorted(range(len(calls)), key=lambda number: calls[number].outcome != "finished"):
-        place(call, set())
+    # Completed attempts first: they need a call of their own, any other may be a row without one.
+    everything = list(range(len(attempts)))
+    for among in ([number for number in everything if attempts[number].state == "done"], everything):
+        for call in range(len(calls)):
+            if call not in by_attempt.values():
+                place(call, among, set())
     return {call: attempt for attempt, call in by_attempt.items()}
 
 

@@ -16,8 +16,10 @@ from cli.bench.crash.world import Seen, Sent
 
 T = TypeVar("T")
 
-LONGEST_TURN = 90.0
-"""Seconds after which an answer that has not ended is given up as stuck."""
+LONGEST_TURN = 240.0
+"""Seconds after which an answer that has not ended is given up as stuck: with a budget of takeovers, each as slow as
+it may be, and more on a busy machine.
+"""
 
 _PATIENCE = 60.0
 _AWAY = frozenset({408, 425, 429, 500, 502, 503, 504})

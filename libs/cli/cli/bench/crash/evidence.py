@@ -8,6 +8,7 @@ import asyncio
 import json
 import re
 import time
+from dataclasses import asdict
 from typing import Any
 
 from bus.connection import connect
@@ -68,6 +69,12 @@ async def gathered(stage: Stage, crowd: Crowd, struck: list[Struck]) -> World:
         log=await _log(stage),
         unsent=unfinished[0]["outbox"],
     )
+
+
+def kept(stage: Stage, world: World) -> None:
+    """For whoever looks for the reason of what went wrong."""
+    path = stage.folder / "world.json"
+    path.write_text(json.dumps(asdict(world), indent=1, default=lambda body: body.decode(errors="replace")))
 
 
 async def _rows(stage: Stage, question: str) -> list[dict[str, Any]]:

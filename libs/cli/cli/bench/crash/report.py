@@ -76,7 +76,7 @@ class Report:
                 yield f"      {after:+6.1f} s  {struck}"
         if len(self.wrong) > _SHOWN:
             yield f"  … and {len(self.wrong) - _SHOWN} more"
-        yield f"FAILED: {dict(Counter(wrong.promise for wrong in self.wrong))}; logs are in {self.logs}"
+        yield f"FAILED: {dict(Counter(wrong.promise for wrong in self.wrong))}; logs are in {self.logs}, what was found in world.json"
 
 
 def judged(world: World) -> list[Wrong]:

@@ -39,7 +39,9 @@ def run(wanted: Wanted) -> Report:
     """Runs, prints and returns what came of it."""
     with staged(wanted.keep) as stage:
         report = asyncio.run(_run(stage, wanted))
-        stage.is_kept = not report.has_passed
+        if not report.has_passed:
+            stage.is_kept = True
+            evidence.kept(stage, report.world)
     if wanted.as_json:
         print(json.dumps(report.as_json()))
     else:

@@ -76,7 +76,8 @@ class Report:
                 yield f"      {after:+6.1f} s  {struck}"
         if len(self.wrong) > _SHOWN:
             yield f"  … and {len(self.wrong) - _SHOWN} more"
-        yield f"FAILED: {dict(Counter(wrong.promise for wrong in self.wrong))}; logs are in {self.logs}, what was found in world.json"
+        yield f"FAILED: {dict(Counter(wrong.promise for wrong in self.wrong))}"
+        yield f"logs are in {self.logs}, what was found is in world.json beside the data folder"
 
 
 def judged(world: World) -> list[Wrong]:

@@ -25,6 +25,7 @@ SETTINGS = {
     "RETINUE_STREAM_SILENCE": "0.5",
     "RETINUE_STREAM_HEARTBEAT": "0.6",
     "RETINUE_STREAM_STUCK": "2",
+    "RETINUE_STREAM_VANISHED": "0",
     "RETINUE_STREAM_DRAIN": "1",
     "RETINUE_STREAM_READ_AHEAD": "65536",
     "RETINUE_TURNS_PER_USER": "100",
@@ -37,6 +38,13 @@ PIECE = "0123456789abcdef" * 512  # 8 KiB
 @pytest.fixture(scope="module")
 def gateway(servers: Servers) -> Iterator[Gateway]:
     with gateway_on(servers, SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def attentive_gateway(servers: Servers) -> Iterator[Gateway]:
+    """One that soon gives up who acknowledges nothing; who only reads slowly, it would take for such a one."""
+    with gateway_on(servers, SETTINGS | {"RETINUE_STREAM_VANISHED": "3"}) as running:
         yield running
 
 
@@ -159,14 +167,14 @@ async def test_a_reader_that_never_reads_is_reset(
 
 
 async def test_a_reader_that_vanished_without_a_goodbye_is_given_up(
-    gateway: Gateway, client: TurnClient, store: Store, bus: Client, person: Person
+    attentive_gateway: Gateway, client: TurnClient, store: Store, bus: Client, person: Person
 ) -> None:
     """A half-open socket: its network is gone, so nothing is acknowledged and nothing is refused either."""
     watch, writer = await begin(client, store, bus, person)
-    gone = SlowWindow(gateway, person, watch.thread_id, watch.turn_id or "")
+    gone = SlowWindow(attentive_gateway, person, watch.thread_id, watch.turn_id or "")
     await writer.start()
     assert b"200 OK" in await gone.read()
-    is_open = lambda: is_established(gateway, gone.socket)  # noqa: E731
+    is_open = lambda: is_established(attentive_gateway, gone.socket)  # noqa: E731
     assert is_open()
     gone.vanish()
     await writer.text("a", "to nobody")

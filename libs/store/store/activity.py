@@ -21,9 +21,9 @@ _OPEN = """
 """
 
 _SESSIONS = """
-    select usename as login, state, count(*)::int as count from pg_stat_activity
+    select usename as login, application_name as name, state, count(*)::int as count from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
-    group by 1, 2
+    group by 1, 2, 3
 """
 
 _AWAY = (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
@@ -42,9 +42,10 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """How many connections of a login are in a state (`idle`, `active`, `idle in transaction`)."""
+    """How many connections of a process's login are in a state (`idle`, `active`, `idle in transaction`)."""
 
     login: str
+    name: str
     state: str
     count: int
 
@@ -59,7 +60,7 @@ class Activity:
 
     async def sessions(self) -> list[Sessions]:
         rows = await self._connection.fetch(_SESSIONS)
-        return [Sessions(row["login"], row["state"] or "", row["count"]) for row in rows]
+        return [Sessions(row["login"], row["name"], row["state"] or "", row["count"]) for row in rows]
 
 
 @asynccontextmanager

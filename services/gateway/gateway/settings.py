@@ -105,6 +105,12 @@ class GatewaySettings(ServiceSettings):
         2.0, "how long an idle connection may still ask once after a stop was asked for", unit="s", ge=0
     )
     stream_stuck: float = setting(60.0, "a viewer that takes nothing for so long is reset", unit="s", gt=0)
+    stream_vanished: float = setting(
+        120.0,
+        "a client whose network acknowledges nothing for so long is given up; 0: the system's own",
+        unit="s",
+        ge=0,
+    )
 
     @property
     def stream_limits(self) -> StreamLimits:

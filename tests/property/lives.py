@@ -213,6 +213,7 @@ class Holder:
                 return
             if not (yield from self._model_call(self.life.script[self.steps])):
                 return
+            yield
 
     def _begin(self) -> Iterator[None]:
         if self.cut.number == 0:

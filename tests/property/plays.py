@@ -135,9 +135,9 @@ class Play:
                 life.take_away(lives_on=name == "pause")
             case "break" if holder is not None:
                 holder.will_break = True
-            case "stop" if holder is not None:
+            case "stop" if holder is not None and number > 4:
                 holder.is_stopping = True
-            case "close":
+            case "close" if number > 5:  # seldom: it ends the story
                 life.close(TurnStatus.STOPPED if number % 2 else TurnStatus.FAILED)
             case "lost claim":
                 life.claim()

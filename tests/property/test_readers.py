@@ -44,7 +44,7 @@ def test_every_reader_ends_with_the_stored_message(
 
 def test_a_fresh_reader_waits_until_it_knows_the_log() -> None:
     """A zombie's batch arrives live before row and log were read, which knew of a newer epoch."""
-    ends = [("claim", 0), ("go on", 0), ("pause", 0), ("close", 0), ("relay", 0)]
+    ends = [("claim", 0), ("go on", 0), ("pause", 0), ("close", 7), ("relay", 0)]
     all_end_with_what_is_stored(Play((ModelCall(),)), [*ends, ("join", 3), ("late", 0), ("hear", 1)])
 
 

@@ -93,6 +93,7 @@ def test_cut_is_id() -> None:
         life.relay()
         await hears(window)
         assert window.message.position == BatchId(1, 3), "3.4 was taken for what follows 1.3"
+        assert life.cuts[3] == BatchId(2, 3)
         await looks()
         assert window.message.superseded == 1
 
@@ -150,8 +151,11 @@ def test_note_by_cut() -> None:
         assert [part["type"] for part in window.message.shown["parts"]] == ["step-start", "text"]
         life.take_away(lives_on=False)
         window.cut_after(0)
-        says(claimed(life), 1)
+        second = claimed(life)
+        says(second, 2)
+        arrives(second)
         await looks()
+        assert window.message.superseded == 1
 
     play = told(Play((SAYS_ONE,)), story)
     shown = b"".join(connection.data for connection in play.windows[0].connections)

@@ -67,6 +67,18 @@ async def test_streams_are_as_declared_and_making_them_again_changes_nothing(adm
         assert made.max_ack_pending == consumer.max_ack_pending
 
 
+async def test_a_consumer_that_an_older_release_made_is_changed_in_place(admin: Client) -> None:
+    js = admin.jetstream()
+    (spec,) = CONSUMERS
+    before = await js.consumer_info(spec.stream, spec.name)
+    old = before.config.evolve(filter_subjects=None, filter_subject=spec.filter_subject, max_deliver=20)
+    assert (await js.add_consumer(spec.stream, old)).config.max_deliver == 20
+    await ensure_streams(admin)
+    now = await js.consumer_info(spec.stream, spec.name)
+    assert (now.config.filter_subjects, now.config.max_deliver) == (spec.filters, FOR_EVER)
+    assert now.created == before.created, "the same consumer, with all that it knows"
+
+
 @pytest.mark.parametrize("service", ["gateway", "turn_runner"])
 async def test_a_service_may_check_the_streams(servers: Servers, service: str) -> None:
     client = await connect(servers.nats_url(service), "test-bus-check")

@@ -224,6 +224,37 @@ async def test_what_fails_is_tried_a_few_times_and_then_parked(town):
     assert letter.first_seen_at <= letter.parked_at <= letter.last_seen_at
 
 
+async def test_what_is_refused_for_good_is_parked_at_once(town):
+    event = town.event()
+    await town.order(event, "refuse")
+    async with town.working():
+        await town.say(event)
+        letter = await town.letter()
+    assert (letter.deliveries, letter.reason_type, letter.reason) == (1, "Refused", "This will never do.")
+    assert town.reader.tries == {event.id: 1}
+
+
+async def test_who_asks_for_patience_gets_it(town):
+    event = town.event()
+    await town.order(event, "ask for patience")
+    begun = time.monotonic()
+    async with town.working():
+        await town.say(event)
+        await town.until_done(event)
+    assert time.monotonic() - begun >= 1, "longer than our own back-off"
+    assert town.reader.tries == {event.id: 2}
+
+
+async def test_what_takes_longer_than_the_broker_waits_is_not_delivered_twice(town):
+    event = town.event()
+    await town.order(event, "take long")
+    async with town.working(), Reader(town.store, town.spec).working(town.servers.nats_url()) as other:
+        await town.say(event)
+        await town.until_done(event)
+        assert len(town.reader.tries) + len(other.tries) == 1
+    assert await town.effects() == [event.id]
+
+
 async def test_poison_that_does_not_parse_is_parked_at_once(town):
     id, subject = uuid7(), f"fact.{town.user}.turn.completed.v1"
     async with town.working():
@@ -465,6 +496,21 @@ async def test_what_still_waits_on_the_bus_is_not_lost(town):
         await town.until_done(event)
         assert await town.looker().look() == 0
     assert await town.effects() == [event.id]
+
+
+async def test_the_look_comes_again_and_again(town):
+    early, late = town.event(), town.event()
+    await town.remember(of_event(early), hours=2)
+    looking = asyncio.create_task(town.looker(lost_facts_every=0.2).keep_looking())
+    try:
+        async with town.working():
+            await town.until_done(early)
+            await town.remember(of_event(late), hours=2)
+            await town.until_done(late)
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+    assert sorted(await town.effects()) == sorted([early.id, late.id])
 
 
 async def test_facts_of_others_are_none_of_its_business(town):

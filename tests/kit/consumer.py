@@ -21,6 +21,7 @@ from sqlalchemy import text
 
 from bus.broker import make_broker
 from chassis.consumer import BackOff, Consumer, in_one_transaction
+from chassis.errors import Refused, Retryable
 from contracts.subjects import ConsumerSpec
 from contracts.turns import TurnCompleted
 from store import Session, Store
@@ -87,6 +88,12 @@ class Reader:
         wanted = {order.what for order in orders}
         if "die" in wanted:
             os.kill(os.getpid(), signal.SIGKILL)
+        if "take long" in wanted:
+            await asyncio.sleep(2.5 * self.spec.ack_wait)
+        if "refuse" in wanted:
+            raise Refused(409, "conflict", "This will never do.")
+        if "ask for patience" in wanted and self.tries[event.id] == 1:
+            raise Retryable("a dependency is away", delay=1.0)
         if "fail" in wanted:
             raise RuntimeError("broken on purpose, with postgresql://ada:hunter2hunter2@db/x in its words")
 

@@ -21,7 +21,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import uvloop
 
-from chassis import faults, health, http, logs, metrics, tracing
+from chassis import faults, health, http, logs, metrics, open_files, tracing
 from chassis.errors import Misconfigured, Unreachable
 from chassis.settings import ServiceSettings
 
@@ -240,6 +240,8 @@ def run(settings_class: type[S], compose: Compose[S]) -> NoReturn:
     tracing.setup(settings.service, settings.process)
     metrics.announce(settings.service)
     faults.use(None if settings.production else settings.faults)
+
+    open_files.allow_many()
 
     async def life() -> int:
         return await Service(settings).live(compose)

@@ -18,6 +18,8 @@ import aiohttp
 import orjson
 import uvloop
 
+from chassis import open_files
+
 _STAMP = re.compile(rb"(\d+):(\d{9,}) ")
 
 
@@ -215,6 +217,7 @@ async def _accepted(
 def main() -> None:
     """Read a job, run it, write its result."""
     job = Job(**json.loads(sys.stdin.readline()))
+    open_files.allow_many()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         result = runner.run(run(job))
     result.wrong = result.wrong[:5]

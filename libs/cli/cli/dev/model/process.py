@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 import uvloop
 
+from chassis import open_files
 from cli.dev.model.script import Script, script_from
 from cli.dev.model.server import ScriptedModel, serve
 from cli.up.refusal import Refused
@@ -17,6 +18,7 @@ from cli.up.refusal import Refused
 def run(*, host: str, port: int, script: Path | None, key: str, keep: int, while_stdin: bool) -> None:
     """Serve until SIGINT, SIGTERM, or, with `while_stdin`, the end of standard input."""
     loaded = _load(script) if script else Script()
+    open_files.allow_many()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(ScriptedModel(loaded, key=key, keep=keep), host, port, while_stdin))
 

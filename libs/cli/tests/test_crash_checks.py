@@ -239,6 +239,12 @@ def start_a_tool_on_waking(world: World) -> None:
     world.calls[0] = replace(world.calls[0], started_at=109.2)
 
 
+def let_a_late_batch_count(world: World) -> None:
+    fall_asleep(world)
+    world.log[TURN][3] = batch(1, 2, CHUNKS[1], 109.5)
+    world.log[TURN][4:] = [batch(2, number, CHUNKS[number - 1], 110.0, BatchId(1, 2)) for number in (3, 4)]
+
+
 def write_on_waking(world: World) -> None:
     fall_asleep(world)
     world.attempts[0] = replace(world.attempts[0], ended_at=109.2)
@@ -282,6 +288,7 @@ def write_on_waking(world: World) -> None:
         ("slow", end_late_in_the_log),
         ("woke and acted", start_a_tool_on_waking),
         ("woke and acted", write_on_waking),
+        ("woke and acted", let_a_late_batch_count),
     ],
 )
 def test_a_broken_promise_is_found(promise: str, breaks: Callable[[World], None]) -> None:
@@ -335,4 +342,4 @@ def test_times_on_a_busy_machine_are_not_judged_and_everything_else_is() -> None
 def test_what_was_hit_too_seldom_is_said() -> None:
     said = {wrong.what.partition(" was")[0] for wrong in uncovered(good(), 1)}
     assert "turn-runner-1" not in said
-    assert {"nats", "gateway-1", "mid_text"} <= said
+    assert {"nats", "gateway-1", "mid_text", "no sleeper lost a turn that it could have touched when it woke"} <= said

@@ -91,7 +91,10 @@ def uncovered(world: World, times: int) -> list[Wrong]:
     points = Counter(struck.point for struck in world.struck if struck.point)
     few = [(name, processes[name]) for name in PROCESSES if processes[name] < times]
     few += [(point, points[point]) for point in POINTS if points[point] < times]
-    return [Wrong("uncovered", f"{name} was hit {count} times; at least {times}") for name, count in few]
+    wrong = [Wrong("uncovered", f"{name} was hit {count} times; at least {times}") for name, count in few]
+    if not any(takeovers.taken_in_sleep(world)):
+        wrong.append(Wrong("uncovered", "no sleeper lost a turn that it could have touched when it woke"))
+    return wrong
 
 
 def _faults(world: World) -> Iterator[str]:
@@ -101,7 +104,8 @@ def _faults(world: World) -> Iterator[str]:
     others = Counter(struck.kind for struck in world.struck if struck.kind in ("sleep", "cut"))
     yield f"kills {len(kills)}: " + ", ".join(f"{name} {by_name[name]}" for name in PROCESSES)
     yield "  at points: " + ", ".join(f"{point} {by_point[point]}" for point in POINTS)
-    yield f"  sleeps {others['sleep']}, cuts {others['cut']}"
+    taken = sum(1 for _ in takeovers.taken_in_sleep(world))
+    yield f"  sleeps {others['sleep']}, {taken} turns were taken meanwhile; cuts {others['cut']}"
 
 
 def _turns(world: World) -> Iterator[str]:

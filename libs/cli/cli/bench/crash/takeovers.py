@@ -118,25 +118,35 @@ def _stood_still(
 
 def awake(world: World) -> Iterator[Wrong]:
     """A runner that slept through its lease starts no tool and writes nothing of what it held."""
+    for struck, holding in taken_in_sleep(world):
+        for deed in _deeds(world, holding, struck.back_at or 0.0):
+            yield Wrong("woke and acted", f"{struck.name}, {deed}", holding.turn)
+
+
+def taken_in_sleep(world: World) -> Iterator[tuple[Struck, Holding]]:
+    """What sleepers held, and others had taken when they woke."""
     for struck in world.struck:
         if struck.kind != "sleep" or struck.back_at is None:
             continue
         for holding in struck.holdings:
-            if holding.runner == struck.name and holding.is_newest and holding.status == "running":
-                for deed in _deeds(world, holding, struck.back_at):
-                    yield Wrong("woke and acted", f"{struck.name}, {deed}", holding.turn)
+            is_its_own = holding.runner == struck.name and holding.is_newest and holding.status == "running"
+            if is_its_own and any(
+                attempt.turn == holding.turn
+                and attempt.epoch > holding.epoch
+                and struck.at < attempt.started_at < struck.back_at
+                for attempt in world.attempts
+            ):
+                yield struck, holding
 
 
 def _deeds(world: World, holding: Holding, woke: float) -> Iterator[str]:
     batches = world.log.get(holding.turn, [])
-    attempts = [attempt for attempt in world.attempts if attempt.turn == holding.turn]
-    if not any(a.epoch > holding.epoch and a.started_at < woke for a in attempts):
-        return  # nobody had taken it: it was still its own
     for call in world.calls:
         if call.turn == holding.turn and call.epoch == holding.epoch and (call.started_at or 0) > woke:
             yield f"it started {call.name} in its old epoch {holding.epoch}"
-    for attempt in attempts:
-        if attempt.epoch == holding.epoch and max(attempt.started_at, attempt.ended_at or 0) > woke:
+    for attempt in world.attempts:
+        is_its_own = attempt.turn == holding.turn and attempt.epoch == holding.epoch
+        if is_its_own and max(attempt.started_at, attempt.ended_at or 0) > woke:
             yield f"it wrote an attempt in its old epoch {holding.epoch}"
     counts = {batch.id for batch in counting(batches)}
     for batch in batches:

@@ -264,3 +264,23 @@ async def test_old_sent_rows_are_pruned_in_batches(town):
             assert dropped <= 10
             total += dropped
     assert total >= 25
+
+
+async def test_facts_stay_longer_than_the_rest(town):
+    facts = await town.commit(3)
+    other = OutboxMessage(f"log.{uuid7()}", b"a batch")
+    async with town.store.session(town.user) as session:
+        await write(session, [other])
+    await town.relay().sweep()
+
+    async def left():
+        async with town.store.system() as session:
+            ids = {"ids": [row.id for row in (*facts, other)]}
+            return set(await session.scalars(text("select id from outbox where id = any(:ids)"), ids))
+
+    async with town.store.system() as session:
+        await outbox.prune(session, 0, facts_older_than=3600)
+    assert await left() == {row.id for row in facts}
+    async with town.store.system() as session:
+        await outbox.prune(session, 0)
+    assert await left() == set()

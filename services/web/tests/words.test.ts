@@ -24,6 +24,8 @@ test('threads are grouped by calendar days of the reader', () => {
 test('each page has its address, and signing in leads nowhere else', () => {
   expect(parseRoute('/', '')).toEqual({ page: 'new' });
   expect(parseRoute('/t/abc', '')).toEqual({ page: 'thread', thread: 'abc' });
+  expect(parseRoute('/admin/dead-letters', '')).toEqual({ page: 'dead-letters' });
+  expect(parseRoute('/admin', '')).toEqual({ page: 'missing' });
   expect(parseRoute('/sign-in', '?next=%2Ft%2Fabc&invite=x')).toEqual({ page: 'sign-in', next: '/t/abc', invite: 'x' });
   for (const next of ['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/sign-in']) {
     expect(parseRoute('/sign-in', `?next=${encodeURIComponent(next)}`)).toMatchObject({ next: '/' });

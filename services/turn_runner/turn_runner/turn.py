@@ -7,27 +7,22 @@ conditional on our epoch; between them the log only shows.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from chassis import faults, logs, metrics
-from contracts import chunks
-from contracts.batches import BatchId
-from contracts.chunks import Chunk, FinishReason
-from contracts.json_values import clean_text
 from contracts.turns import TurnStatus
 from llm import Model, ModelError
 from store import Session, turns
 from store.repositories import transcripts
 from store.repositories.transcripts import AgentProfile
-from store.turns import AttemptResult, CallRow, Claim, Ending, TurnLost
-from store.turns.endings import call_result, closing_chunks, end_batch, interrupted_result
+from store.turns import Claim, TurnLost
 from turn_runner import context
 from turn_runner.course import Course
+from turn_runner.ending import Ended, failed, finished, prepared
 from turn_runner.held import Halted, HandOver, HeldTurn, Workshop
 from turn_runner.log import BatchTooLarge
-from turn_runner.model_calls import Attempt, ModelCalls, call_rows
+from turn_runner.model_calls import ModelCalls
 from turn_runner.resumption import Resumption, resumption
 from turn_runner.streamed import streamed_tokens
 from turn_runner.tool_use import ToolUse
@@ -37,18 +32,6 @@ log = logs.get(__name__)
 
 _ENDED = metrics.counter("retinue_turns_ended_total", "turns by how they ended", ("status", "ended_by"))
 _RELEASED = metrics.counter("retinue_turns_released_total", "turns given back to the queue by a runner that leaves")
-
-_FINISH_REASONS: dict[str, FinishReason] = {"length": "length", "content_filter": "content-filter"}
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How the loop came to its end."""
-
-    status: TurnStatus
-    ended_by: str
-    finish_reason: FinishReason = "stop"
-    error: dict[str, Any] | None = None
 
 
 class Turn:
@@ -122,17 +105,17 @@ class Turn:
             return await self._stopped()
         except ModelError as wrong:
             log.info("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
-            return _failed(wrong.code, wrong.text)
+            return failed(wrong.code, wrong.text)
         except BatchTooLarge as wrong:
             await self._model_calls.give_up("too_large")  # what was to be in that batch is nowhere: it cannot be closed
-            return _failed("too_large", f"A piece of this answer is too large to send: {wrong}.")
+            return failed("too_large", f"A piece of this answer is too large to send: {wrong}.")
         except (TurnLost, HandOver):
             raise
         except Exception:
             if not self._is_taken_up:
                 raise  # we do not even know what would have to be closed: the sweep does, until the budget is over
             log.exception("turn broke", turn_id=str(self.turn_id))
-            return _failed("internal", "Something in the system broke while answering. Please try again.")
+            return failed("internal", "Something in the system broke while answering. Please try again.")
 
     async def _stopped(self) -> Ended:
         held = self._held
@@ -148,7 +131,7 @@ class Turn:
         if left is not None:
             await self._walk_again(left, course, tools)
             if left.is_answered:
-                return _finished(left.last_outcome or "other", at_limit=False, in_circles=False)
+                return finished(left.last_outcome or "other")
         while True:
             is_last = held.steps >= agent.max_steps - 1
             offer = [] if is_last or course.answer_now else tools
@@ -165,9 +148,9 @@ class Turn:
                 await self._model_calls.commit(narration)
                 continue
             if not text:
-                return _failed("empty_answer", "The model gave no answer. Try again, or ask in other words.")
+                return failed("empty_answer", "The model gave no answer. Try again, or ask in other words.")
             reason = narration.finish.reason if narration.finish else "other"
-            return _finished(reason, at_limit=is_last and bool(tools), in_circles=course.is_in_circles)
+            return finished(reason, at_limit=is_last and bool(tools), in_circles=course.is_in_circles)
 
     async def _take_up(self) -> Resumption | None:
         """What older epochs committed, if there were any."""
@@ -218,24 +201,7 @@ class Turn:
         """The end: close what is open, then one transaction that also holds the end batch."""
         held = self._held
         attempt, self._model_calls.open = self._model_calls.open, None
-        new_calls = await self._close_parts(attempt)
-        commit = await held.log.settle()
-        faults.reached("before_commit")
-        closed = [(id, interrupted_result(state)) for id, state in held.open_calls.items()]
-        closed += [(call.id, interrupted_result("asked")) for call in new_calls]
-        ending = Ending(
-            status=ended.status,
-            ended_by=ended.ended_by,
-            commit=commit,
-            end_batch=self._end_batch(ended, commit, closed),
-            parts=held.new_parts(),
-            calls=new_calls,
-            closed_calls=closed,
-            attempt=None if attempt is None else _last_result(attempt, ended),
-            error=ended.error,
-            preview=_preview(self._last_text or "".join(attempt.narration.text if attempt else ())),
-            limits=held.work.limits,
-        )
+        ending = await prepared(held, ended, attempt, self._last_text)
         self._is_ending = True
         messages = await held.commit(lambda session: turns.end(session, held.claim, ending))
         faults.reached("before_end_batch")
@@ -255,51 +221,3 @@ class Turn:
         held.work.relay.after_commit(messages)
         _RELEASED.inc()
         log.info("turn released", turn_id=str(self.turn_id), epoch=self.epoch, steps=held.steps)
-
-    async def _close_parts(self, attempt: Attempt | None) -> list[CallRow]:
-        """Ends the part that was being written, and completes calls that were still being asked for."""
-        if attempt is None:
-            return []
-        narration = attempt.narration
-        told: list[Chunk] = []
-        narration.close(told)
-        if narration.finish is None:
-            for call in narration.calls:
-                told.append(chunks.tool_input_available(str(call.id), call.name, call.input, ours=True))
-        await self._held.log.write(told)
-        return call_rows(narration, attempt.step)
-
-    def _end_batch(self, ended: Ended, commit: BatchId, closed: list[tuple[UUID, str]]) -> bytes:
-        held = self._held
-        last: list[Chunk] = [call_result(id, None, text) for id, text in closed]
-        if len(held.log.reducer):
-            last.append(chunks.finish_step())
-        last += closing_chunks(self.turn_id, ended.status.value, ended.ended_by, ended.error, ended.finish_reason)
-        return end_batch(BatchId(held.epoch, commit.number + 1), held.log.cut, last)
-
-
-def _finished(reason: str, *, at_limit: bool, in_circles: bool) -> Ended:
-    if reason == "error":
-        return _failed("model_error", "The model reported an error in the middle of its answer.")
-    if reason == "length":
-        return Ended(TurnStatus.FINISHED, "length", "length")
-    ended_by = "step_limit" if at_limit or in_circles else "reply"
-    return Ended(TurnStatus.FINISHED, ended_by, _FINISH_REASONS.get(reason, "stop"))
-
-
-def _failed(code: str, message: str) -> Ended:
-    return Ended(TurnStatus.FAILED, code, "error", {"error": code, "message": message})
-
-
-def _last_result(attempt: Attempt, ended: Ended) -> AttemptResult:
-    finish = attempt.narration.finish
-    if finish is not None:
-        return attempt.result("done", finish.reason)
-    if ended.status is TurnStatus.STOPPED or ended.ended_by == "interrupted":
-        return attempt.result("interrupted", ended.ended_by)
-    return attempt.result("failed", ended.ended_by)
-
-
-def _preview(text: str, most: int = 140) -> str | None:
-    line = " ".join(clean_text(text[: most * 4]).split())
-    return line[:most] or None

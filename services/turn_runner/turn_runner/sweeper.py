@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 from nats.aio.client import Client
@@ -37,8 +38,10 @@ class Sweeper:
     async def keep_sweeping(self) -> None:
         """Sweeps until cancelled, but only while our own heartbeats have long been good."""
         settings = self._work.settings
+        took = 0.0
         while True:
-            await asyncio.sleep(settings.sweep_every)
+            await asyncio.sleep(max(0.05, settings.sweep_every - took))
+            begun, took = time.monotonic(), 0.0
             if self._work.lease.unbroken < settings.sweep_patience:
                 continue  # a database that was away is a pause, not a death
             try:
@@ -47,6 +50,7 @@ class Sweeper:
                 log.warning("sweep waits", reason=str(away))
             except Exception:
                 log.exception("sweep failed")
+            took = time.monotonic() - begun  # a sweep that takes long makes nobody wait longer for the next
 
     async def sweep(self) -> None:
         limits, lease, budget = self._work.limits, self._work.lease, self._work.settings.recovery_budget

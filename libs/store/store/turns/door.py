@@ -82,20 +82,26 @@ _USE_THREAD = text(f"""
 """)  # noqa: S608 - a constant of ours
 
 # What is unfinished in the thread, and the turn that the key names, if there is one, wherever it is; beside each row,
-# or alone if there is none, what room the user has.
-_STANDING = text(f"""
-    with standing as (
+# or alone if there is none, what room the user has. Only this thread's rows are locked, so that no runner claims or
+# commits between the look and what follows from it: others' rows may be held by somebody who waits for the user.
+_TURN = """
     select id, thread_id, message_id, status, busy, request_hash,
         coalesce(idempotency_key = :key, false) as is_named,
         accepted_at < clock_timestamp() - interval '24 hours' as has_expired, accepted_at
     from turns
-    where (thread_id = :thread and status in ('waiting', 'queued', 'running'))
-        or (user_id = :user and idempotency_key = :key)
-    order by accepted_at, id
-    for no key update  -- so that no runner claims or commits between the look and what follows from it
+"""
+
+_STANDING = text(f"""
+    with here as (
+        {_TURN} where thread_id = :thread and status in ('waiting', 'queued', 'running')
+        order by accepted_at, id for no key update
+    ), standing as (
+        select * from here
+        union all
+        ({_TURN} where user_id = :user and idempotency_key = :key and id not in (select id from here))
     ), room as ({COUNT_ROOM})
     select standing.*, room.* from room left join standing on true order by standing.accepted_at, standing.id
-""")  # noqa: S608 - a constant of ours
+""")  # noqa: S608 - constants of ours
 
 _EXPIRE_KEY = text("update turns set idempotency_key = null where id = :turn")
 

@@ -61,9 +61,9 @@ class ScriptedModel:
         try:
             response, outcome = await self._play(request, record)
             return response
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionResetError):
             outcome = "cancelled"
-            raise
+            raise asyncio.CancelledError from None
         finally:
             self.served.end(record, outcome)
 

@@ -31,6 +31,13 @@ function capital(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** 262144 → "256 KB" */
+function bytes(count: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB'];
+  const step = count < 1024 ? 0 : Math.min(3, Math.floor(Math.log(count) / Math.log(1024)));
+  return `${Math.round(count / 1024 ** step)} ${units[step]}`;
+}
+
 export const strings = {
   product: 'Retinue',
   loading: 'Loading',
@@ -151,6 +158,9 @@ export const strings = {
     output: 'Output',
     error: 'Error',
     noOutput: 'None yet',
+    cut: (shown: number, whole: number) => `The first ${bytes(shown)} of ${bytes(whole)} are shown.`,
+    saveWhole: 'Save all of it',
+    restIsLost: 'The rest could not be kept.',
     took: (seconds: number) => `${seconds.toFixed(1)} s`,
   },
 

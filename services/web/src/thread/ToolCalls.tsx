@@ -3,6 +3,7 @@ import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { getToolName } from 'ai';
 import { Chevron, Wrench } from '../shell/icons';
 import { strings } from '../strings';
+import { cutOutput } from './outputs';
 import { useLiveSeconds } from './Reasoning';
 
 export type AnyToolPart = ToolUIPart | DynamicToolUIPart;
@@ -48,7 +49,7 @@ function ToolCall({ part, isLive }: { part: AnyToolPart; isLive: boolean }) {
             <p className="muted">{words.failedNext}</p>
           </>
         ) : (
-          <Value label={words.output} value={part.state === 'output-available' ? part.output : undefined} />
+          <Output value={part.state === 'output-available' ? part.output : undefined} />
         )}
       </div>
     </details>
@@ -60,6 +61,27 @@ function summary(part: AnyToolPart, isBusy: boolean): string {
   if (part.state === 'output-error') return words.failed(name);
   if (part.state === 'output-available') return words.done(name, part.input);
   return isBusy ? words.running(name, part.input) : words.unfinished(name);
+}
+
+/** An output beyond the limit is shown in part; the whole is a file of its own. */
+function Output({ value }: { value: unknown }) {
+  const cut = cutOutput(value);
+  if (!cut) return <Value label={words.output} value={value} />;
+  return (
+    <>
+      <Value label={words.output} value={cut.text} />
+      <p className="muted">
+        {words.cut(cut.whole - cut.missing, cut.whole)}{' '}
+        {cut.href ? (
+          <a href={cut.href} download>
+            {words.saveWhole}
+          </a>
+        ) : (
+          words.restIsLost
+        )}
+      </p>
+    </>
+  );
 }
 
 function Value({ label, value }: { label: string; value: unknown }) {

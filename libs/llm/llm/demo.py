@@ -41,9 +41,9 @@ TOUR = """You can already see how an answer behaves here:
 To talk to a real model, stop Retinue, set these variables, and start it again:
 
 ```sh
-export OPENAI_API_KEY=...                             # the key of your provider
-export OPENAI_BASE_URL=https://provider.example/v1    # unless it is OpenAI itself
-export RETINUE_MODEL=openai/NAME                      # which of its models answers
+export OPENAI_API_KEY=...                           # its key
+export OPENAI_BASE_URL=https://provider.example/v1  # if not OpenAI
+export RETINUE_MODEL=openai/NAME                    # your choice
 make up
 ```
 

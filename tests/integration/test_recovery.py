@@ -34,7 +34,8 @@ from tests.kit.waiting import awaited
 
 CREW, WARM = 3, 2
 MEDIAN_TAKEOVER, WORST_TAKEOVER = 8.0, 12.0
-HANDED_OVER = 1.0
+HANDED_OVER = 2.0
+"""Seconds; below 1 on a machine that does nothing else. Without a wake-up of its own it would be 5 at least."""
 
 MARK = 'tool=leave_mark:{"name": "NAME", "seconds": 0.2}'
 SUM = 'tool=calculator:{"expression": "6*7"}'
@@ -226,7 +227,7 @@ KILLS = {
 }
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
 async def test_a_turn_whose_runner_is_killed_is_finished_by_another(
     crew: Crew, client: TurnClient, database: Database, model: ScriptedModel, kill: Kill
@@ -260,7 +261,7 @@ async def test_a_turn_whose_runner_is_killed_is_finished_by_another(
     assert (ledger.attempts, ledger.is_estimated) == (len(kill.states), "interrupted" in kill.states)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_a_takeover_takes_seconds(crew: Crew, client: TurnClient, database: Database) -> None:
     """Killed without any point: whoever holds the turn, wherever it is."""
     took: list[float] = []
@@ -277,7 +278,7 @@ async def test_a_takeover_takes_seconds(crew: Crew, client: TurnClient, database
     assert max(took) <= WORST_TAKEOVER, took
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_a_runner_that_only_slept_starts_no_tool_and_changes_no_row(
     crew: Crew, client: TurnClient, database: Database, model: ScriptedModel
 ) -> None:
@@ -313,7 +314,7 @@ async def heartbeat(database: Database, crew: Crew, runner: subprocess.Popen[byt
     return (await database.row("select alive_until from runners where name = :n", n=name)).alive_until
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_a_runner_that_is_told_to_go_hands_over_at_a_commit_point(
     crew: Crew, client: TurnClient, database: Database, model: ScriptedModel
 ) -> None:
@@ -325,6 +326,7 @@ async def test_a_runner_that_is_told_to_go_hands_over_at_a_commit_point(
         until(database, turn_of(watch), "status <> 'running' or epoch > 1"),
         until(database, turn_of(watch), "epoch > 1"),
     )
+    print(f"handed over within {taken - given_back:.2f} s")
     assert taken - given_back <= HANDED_OVER
     assert await asyncio.to_thread(leaving.wait, 15) == 0
     message = await whole(client, watch)
@@ -337,7 +339,7 @@ async def test_a_runner_that_is_told_to_go_hands_over_at_a_commit_point(
     assert len(model.served(user=name)) == 2, "no call is made twice"
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_when_the_grace_is_over_what_is_left_is_handed_over_as_it_is(
     crew: Crew, client: TurnClient, database: Database, model: ScriptedModel
 ) -> None:

@@ -160,8 +160,10 @@ def _tidy(folder: Path, older_than: float) -> int:
 
 
 def _make_folder(folder: Path) -> None:
+    """And those above it that are missing, each closed to everybody else."""
     if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
         _sync_folder(folder.parent)
 
 

@@ -47,6 +47,10 @@ async def whole(blobs: FolderBlobs, hash: bytes, *part: int) -> bytes:
     return b"".join([piece async for piece in blobs.read(hash, *part)])
 
 
+def modes(root: Path) -> set[tuple[str, int]]:
+    return {("folder" if path.is_dir() else "file", path.stat().st_mode & 0o777) for path in (root, *root.rglob("*"))}
+
+
 def files(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
@@ -57,6 +61,11 @@ async def test_what_is_put_is_read_again_under_its_hash(blobs: FolderBlobs, root
     assert await blobs.size(stored.hash) == 13
     assert await whole(blobs, stored.hash) == b"one two three"
     assert files(root) == [f"{stored.hash.hex()[:2]}/{stored.hash.hex()}"]
+
+
+async def test_nobody_else_on_the_machine_reads_along(blobs: FolderBlobs, root: Path) -> None:
+    await put(blobs, b"x")
+    assert modes(root) == {("folder", 0o700), ("file", 0o600)}
 
 
 async def test_parts_of_a_large_one_are_read_in_pieces(blobs: FolderBlobs) -> None:

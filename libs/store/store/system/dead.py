@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
 import orjson
-from sqlalchemy import Row, Select, delete, func, select, text, tuple_, update
+from sqlalchemy import Row, Select, delete, func, literal, select, text, tuple_, update
 
 from contracts.ids import uuid7
 from contracts.subjects import CONSUMERS, ORIGIN_EVENT, ORIGIN_SUBJECT, ConsumerSpec, again_subject
@@ -80,6 +80,10 @@ class Waiting:
     oldest: float
 
 
+class BadCursor(ValueError):
+    """A cursor that this server did not make."""
+
+
 class NotReplayable(Exception):
     """There is nobody to replay it to, or nothing left to do."""
 
@@ -128,21 +132,24 @@ async def page(
     *,
     consumer: str | None = None,
     state: State | None = None,
-    before: UUID | None = None,
+    before: str | None = None,
     limit: int = 50,
-) -> tuple[list[LetterInfo], UUID | None]:
-    """The latest parked first, and the `before` of the next page. A `before` that is gone gives an empty page."""
+) -> tuple[list[LetterInfo], str | None]:
+    """The latest parked first, and the `before` of the next page. Raises `BadCursor`."""
     query = _infos()
     if consumer is not None:
         query = query.where(DeadLetter.consumer == consumer)
     if state is not None:
         query = query.where(DeadLetter.state == state)
     if before is not None:
-        place = select(DeadLetter.parked_at, DeadLetter.id).where(DeadLetter.id == before).subquery()
-        query = query.where(tuple_(DeadLetter.parked_at, DeadLetter.id) < select(place).scalar_subquery())
+        # A place, not a letter: that one may be dropped while its page is being read.
+        parked_at, letter_id = _read_cursor(before)
+        query = query.where(
+            tuple_(DeadLetter.parked_at, DeadLetter.id) < tuple_(literal(parked_at), literal(letter_id))
+        )
     rows = await session.execute(query.order_by(DeadLetter.parked_at.desc(), DeadLetter.id.desc()).limit(limit + 1))
     found = [LetterInfo(*row) for row in rows]
-    return (found, None) if len(found) <= limit else (found[:limit], found[limit - 1].id)
+    return (found, None) if len(found) <= limit else (found[:limit], _cursor(found[limit - 1]))
 
 
 async def undecided(session: Session, consumer: str | None = None) -> list[UUID]:
@@ -212,6 +219,18 @@ async def waiting(session: Session) -> list[Waiting]:
 async def prune(session: Session, keep: timedelta, limit: int = 1000) -> int:
     """Drops letters whose replay is older than `keep`; what nobody decided about stays."""
     return (await session.execute(_PRUNE, {"keep": keep.total_seconds(), "limit": limit})).rowcount
+
+
+def _cursor(info: LetterInfo) -> str:
+    return f"{info.parked_at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}~{info.id}"
+
+
+def _read_cursor(cursor: str) -> tuple[datetime, UUID]:
+    moment, _, letter_id = cursor.partition("~")
+    try:
+        return datetime.strptime(moment, "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC), UUID(letter_id)
+    except ValueError as wrong:
+        raise BadCursor(cursor) from wrong
 
 
 def _infos() -> Select[*tuple[Any, ...]]:

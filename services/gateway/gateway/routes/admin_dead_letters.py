@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from chassis import logs
 from chassis.errors import Refused
-from gateway.answers import missing
+from gateway.answers import invalid, missing
 from gateway.http import Routes
 from gateway.parts import CallerOf, PartsOf
 from store.system import dead
@@ -20,7 +20,7 @@ from store.system.dead import Letter, LetterInfo, State
 log = logs.get(__name__)
 routes = Routes("admin")
 
-Before = Annotated[UUID | None, Query(description="The `next_cursor` of the page before.")]
+Before = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="Entries on a page at most.")]
 
 
@@ -47,7 +47,7 @@ class DeadLetterOut(BaseModel):
 
 class DeadLetterPage(BaseModel):
     items: list[DeadLetterOut]
-    next_cursor: UUID | None
+    next_cursor: str | None
 
 
 class DeadLetterWhole(DeadLetterOut):
@@ -67,7 +67,10 @@ async def list_dead_letters(
 ) -> DeadLetterPage:
     """Events that a consumer could not work on, the latest first; without their payloads."""
     async with parts.store.system() as session:
-        found, cursor = await dead.page(session, consumer=consumer, state=state, before=before, limit=limit)
+        try:
+            found, cursor = await dead.page(session, consumer=consumer, state=state, before=before, limit=limit)
+        except dead.BadCursor:
+            raise invalid("before: this cursor is none of ours.", field="before") from None
     return DeadLetterPage(items=[_shown(info) for info in found], next_cursor=cursor)
 
 

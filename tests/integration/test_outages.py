@@ -99,19 +99,11 @@ async def test_a_gateway_killed_during_100_streams(town: Town) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_a_runner_killed_fails_its_turns_visibly_and_the_others_go_on(town: Town) -> None:
+async def test_a_runner_killed_leaves_its_turns_to_the_other(town: Town) -> None:
     async with TurnClient(town.stack.url, town.token) as client:
         watches = await streaming(client, 20, "runner-killed [[tokens=200 rate=20]]")
         os.kill(town.stack.process_of("turn-runner-1")["pid"], signal.SIGKILL)
-        await asyncio.gather(*(watch.to_end(90) for watch in watches))
-        outcomes = []
-        for watch in watches:
-            stored = (await client.messages(watch.thread_id))[-1]
-            outcomes.append(stored["metadata"]["retinue"]["status"])
-            if outcomes[-1] == "failed":
-                assert stored["metadata"]["retinue"]["ended_by"] == "interrupted"
-                assert "try again" in stored["metadata"]["retinue"]["error"]["message"]
-            else:
-                assert len(text_of(stored).split()) == 200
-            assert watch.message.shown == stored
-        assert set(outcomes) == {"finished", "failed"}
+        await all_whole(client, watches, 200)
+    taken_over = sum(watch.message.superseded for watch in watches)
+    assert 0 < taken_over < 20, "both had some of them"
+    assert len(town.model.served(user="runner-killed")) == 20 + taken_over

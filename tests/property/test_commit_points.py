@@ -268,4 +268,4 @@ class CommitPoints(RuleBasedStateMachine):
 
 
 def test_commit_points(shore: Shore) -> None:
-    explore(CommitPoints, shore, examples=15, steps=20)
+    explore(CommitPoints, shore, examples=12, steps=20)

@@ -50,14 +50,28 @@ class StopAgainstClaim(RuleBasedStateMachine):
             self.asked |= {id for id, state in before.items() if state == "running" or after[id] == "stopped"}
             self.never |= {id for id in before if after[id] == "stopped" and id not in self.held}
 
+    @rule(at=st.integers(0, 1))
+    def say_and_claim(self, at: int) -> None:
+        self.say(at, "queue")
+        self.claim(0)
+
     @precondition(lambda self: self.turns)
     @rule(place=PLACE)
     def stop(self, place: int) -> None:
         """By name: the turn may wait, be queued, run, or have ended long ago."""
-        turn_id = self.named(place)
+        self.stop_twice(self.named(place))
+
+    @precondition(lambda self: self.held)
+    @rule(place=PLACE)
+    def stop_what_runs(self, place: int) -> None:
+        self.stop_twice(list(self.held)[place % len(self.held)])
+
+    def stop_twice(self, turn_id: UUID) -> None:
         before = self.row(turn_id)
         self.shore.run(self.person.stop(self.turns[turn_id], turn_id))
         after = self.row(turn_id)
+        self.shore.run(self.person.stop(self.turns[turn_id], turn_id))
+        assert self.row(turn_id) == after, "the same stop again changed something"
         if TurnStatus(before.status) in FINAL:
             assert after == before, "a stale stop changed something"
         elif before.status == "running":
@@ -126,6 +140,7 @@ class StopAgainstClaim(RuleBasedStateMachine):
         self.shore.recover_orphans(running.held.runner_id, [], ROOMY)
         assert self.row(turn_id).status == ("stopped" if turn_id in self.asked else self.row(turn_id).status)
 
+    @precondition(lambda self: self.turns)
     @rule()
     def sweep(self) -> None:
         self.shore.stop_queued(ROOMY)

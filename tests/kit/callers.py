@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 _PATIENCE = 30.0
+_PAUSE = 0.05
 
 
 class Broken(Exception):
@@ -36,6 +37,7 @@ class Caller:
         while not done.is_set():
             for request in requests:
                 await self.ask(*request)
+                await asyncio.sleep(_PAUSE)
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> int:
         """The status of the answer. A connection that was used before may break once; then a fresh one is asked."""

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 
 from blobs import BlobStore
 from chassis.errors import Refused
-from gateway.answers import missing
+from gateway.answers import ErrorBody, missing
 from gateway.http import Routes
 from gateway.parts import CallerOf, PartsOf
 from store.repositories import blobs as references
@@ -44,7 +44,7 @@ _FILE = {"schema": {"type": "string", "format": "binary"}}
     responses={
         200: {"description": "The file.", "content": {"application/octet-stream": _FILE}},
         206: {"description": "The part that `Range` asked for.", "content": {"application/octet-stream": _FILE}},
-        416: {"description": "The range is beyond the end of the file."},
+        416: {"model": ErrorBody, "description": "The range is beyond the end of the file."},
     },
 )
 async def get_blob(

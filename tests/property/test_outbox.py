@@ -22,8 +22,8 @@ from store.outbox import OutboxMessage
 from tests.property.shore import Shore, explore
 
 WHO = st.integers(0, 1)
-COUNT = st.integers(1, 3)
-FATES = st.lists(st.sampled_from(["taken", "refused", "unheard", "deadly"]), max_size=6)
+COUNT = st.integers(1, 4)
+FATES = st.lists(st.sampled_from(["taken", "refused", "unheard", "deadly"]), min_size=2, max_size=6)
 
 NEVER = 3600.0
 
@@ -95,14 +95,16 @@ class Outbox(RuleBasedStateMachine):
     def roll_back(self, count: int) -> None:
         self.shore.run(self.abandoned(count))
 
-    @rule(who=WHO, fates=FATES)
-    def sweep(self, who: int, fates: list[str]) -> None:
+    @rule(who=WHO, count=COUNT, fates=FATES)
+    def sweep(self, who: int, count: int, fates: list[str]) -> None:
+        self.commit(count)
         self.fates = fates
         self.shore.together(self.processes[who].relay.sweep())
         self.bury()
 
-    @rule(fates=FATES)
-    def both_sweep_at_once(self, fates: list[str]) -> None:
+    @rule(count=COUNT, fates=FATES)
+    def both_sweep_at_once(self, count: int, fates: list[str]) -> None:
+        self.commit(count)
         self.fates = fates
         self.shore.together(*(process.relay.sweep() for process in self.processes))
         self.bury()

@@ -354,13 +354,13 @@ async def test_a_batch_near_the_broker_s_limit_is_refused_where_it_is_made(bus: 
 
 
 async def test_a_batch_that_was_too_large_when_its_window_ended_is_raised_inside_the_turn(bus: LossyBus) -> None:
-    log = opened(await logs_on(bus, pace=Steady(0.01)))
+    log = opened(await logs_on(bus, pace=Steady(0.3)))
+    whole = "x" * MAX_PAYLOAD
     await log.write(said_in_a_part("a"))
-    half = "x" * (MAX_PAYLOAD // 2)
 
     async def keep_writing() -> None:
         while True:
-            await log.write(said(half, half))
+            await log.write(said(whole))
             await asyncio.sleep(0.02)
 
     with pytest.raises(BatchTooLarge):
@@ -377,3 +377,19 @@ async def test_a_batch_just_below_the_limit_passes(bus: LossyBus) -> None:
     log = opened(await logs_on(bus))
     await log.write(said_in_a_part("x" * (MAX_PAYLOAD - 70_000)))
     assert await log.settle() == BatchId(1, 1)
+
+
+async def test_what_gathers_faster_than_a_batch_can_carry_becomes_several_in_order(bus: LossyBus) -> None:
+    bus.acks = "at once"
+    log = opened(await logs_on(bus, pace=Steady(3600), most=10**9))
+    await log.write([*start(), chunks.text_start("1")])
+    texts = [f"{number}:" + "x" * 1_000_000 for number in range(20)]
+    for text in texts:
+        await log.write(said(text))
+    last = await log.settle()
+    assert last == bus.batches[-1].id
+    assert [batch.id.number for batch in bus.batches] == list(range(1, last.number + 1))
+    assert all(len(batch.body) < MAX_PAYLOAD for batch in bus.batches)
+    assert 3 <= len(bus.batches) <= 8
+    assert "".join(chunk["delta"] for chunk in chunks_in(bus) if chunk["type"] == "text-delta") == "".join(texts)
+    assert log.reducer.parts[0]["text"] == "".join(texts)

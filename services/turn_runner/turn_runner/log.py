@@ -34,6 +34,9 @@ PUBLISH_AGAIN_AFTER = 2.0
 _BATCHES = metrics.counter("retinue_log_batches_total", "batches published to the log")
 _AGAIN = metrics.counter("retinue_log_batches_again_total", "batches published again")
 
+_MOST = MAX_PAYLOAD - 64 * 1024
+"""Bytes of a message; what is left below the broker's limit is for headers."""
+
 _DELTAS = {"text-delta": "delta", "reasoning-delta": "delta"}
 
 
@@ -235,12 +238,23 @@ class TurnLog:
             self._timer = None
         if not self._pending:
             return
-        chunks = _merged(self._pending)
-        self._pending = []
+        pending, self._pending = self._pending, []
+        for kept in self._batches(pending):
+            await self._publish(kept)
+
+    def _batches(self, pending: list[Chunk]) -> list[_Kept]:
+        """The next batch; what gathered so fast that one cannot carry it becomes several.
+
+        Raises `BatchTooLarge` if a single chunk is beyond the limit; then nothing of it all is said.
+        """
+        chunks = _merged(pending)
         id = BatchId(self._epoch, self._number + 1)
         message = pack(id, self._cut, frame(chunks, id))
-        if len(message) > MAX_PAYLOAD - 64 * 1024:
-            raise BatchTooLarge(f"a batch of {len(message) - HEADER_SIZE} bytes; the broker takes {MAX_PAYLOAD}")
+        if len(message) > _MOST:
+            for chunk in pending:
+                _refuse_large(chunk, id)
+            middle = len(pending) // 2
+            return self._batches(pending[:middle]) + self._batches(pending[middle:])
         for chunk in chunks:
             self.reducer.apply(chunk)
         self._number = id.number
@@ -249,7 +263,7 @@ class TurnLog:
         self._kept[id.number] = kept
         self._kept_bytes += len(message)
         _BATCHES.inc()
-        await self._publish(kept)
+        return [kept]
 
     async def _publish(self, kept: _Kept) -> None:
         kept.sent = time.monotonic()
@@ -271,6 +285,12 @@ class TurnLog:
                 self._progress.set()
 
         return acknowledged
+
+
+def _refuse_large(chunk: Chunk, id: BatchId) -> None:
+    size = len(frame([chunk], id))
+    if size + HEADER_SIZE > _MOST:
+        raise BatchTooLarge(f"a batch of {size} bytes; the broker takes {MAX_PAYLOAD}")
 
 
 def _merged(chunks: list[Chunk]) -> list[Chunk]:

@@ -31,9 +31,11 @@ def test_one_minute_hits_as_much_as_it_can_and_every_sleeper_wakes_in_it(seed: i
     plan = draw(seed, 60)
     kills = [(fault.kind, fault.name) for fault in plan if fault.kind in ("kill", "point")]
     assert len(kills) >= 10
-    assert len(set(kills)) == len(kills)
+    assert len(set(kills)) >= len(kills) - 2  # a calm sleep leaves little to choose from
     (sleep,) = (fault for fault in plan if fault.kind == "sleep")
     assert sleep.at + SLEEP < 60
+    meanwhile = {fault.name for fault in plan if fault.kind in ("kill", "point") and 0 < fault.at - sleep.at < SLEEP}
+    assert meanwhile <= {"gateway-1", "gateway-2", "nats", "valkey", "accepted"}
 
 
 def test_a_seed_gives_its_plan_again_and_another_seed_another() -> None:

@@ -1,13 +1,14 @@
 """What is done to a stack, and when: drawn from a seed, so that a run can be had again.
 
 Kills come every 3 to 8 seconds. The deck holds every process and every point twice; what is left of the time is
-filled at random. Runners are put to sleep and connections are cut beside that.
+filled at random. Runners are put to sleep and connections are cut beside that. Every other sleep is a calm one: neither
+the other runner nor Postgres is killed meanwhile, so that the sleeper loses its turns and wakes as a ghost.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,8 +27,12 @@ SLEEP = 15.0
 
 WARM_UP = 2.0
 _SLEEP_EVERY, _CUT_EVERY = 60.0, 12.0
+_CALM_BEFORE = 4.0
+"""Seconds before a calm sleep in which the other runner is not killed either: it shall be there."""
 
 Kind = Literal["kill", "point", "sleep", "cut"]
+Card = tuple[Kind, str, str]
+"""Kind, name and victim of a fault."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,36 @@ class Fault:
 def draw(seed: int, seconds: float) -> list[Fault]:
     """Everything that will happen within so many seconds, in the order of time."""
     chance = random.Random(f"crash-{seed}")  # noqa: S311 - a plan, not a secret
-    faults = [*_kills(chance, seconds), *_sleeps(chance, seconds), *_cuts(chance, seconds)]
+    sleeps = list(_sleeps(chance, seconds))
+    calm = [(sleep.at - _CALM_BEFORE, sleep.at + SLEEP) for sleep in sleeps[::2]]
+    faults = [*_kills(chance, seconds, calm), *sleeps, *_cuts(chance, seconds)]
     return sorted(faults, key=lambda fault: fault.at)
 
 
-def _kills(chance: random.Random, seconds: float) -> Iterator[Fault]:
-    gaps = _gaps(chance, seconds - WARM_UP)
-    at = WARM_UP
-    for gap, (kind, name, victim) in zip(gaps, _deck(chance), strict=False):
+def _kills(chance: random.Random, seconds: float, calm: Sequence[tuple[float, float]]) -> Iterator[Fault]:
+    deck, put_by, at = _deck(chance), list[Card](), WARM_UP
+    for gap in _gaps(chance, seconds - WARM_UP):
+        is_calm = any(begin <= at <= end for begin, end in calm)
+        kind, name, victim = _next(deck, put_by, is_calm)
         yield Fault(at, kind, name, victim)
         at += gap
+
+
+def _next(deck: Iterator[Card], put_by: list[Card], is_calm: bool) -> Card:
+    """The next card that may be played now; what had to wait comes first."""
+    for number, card in enumerate(put_by):
+        if not is_calm or _leaves_turns_alone(card):
+            return put_by.pop(number)
+    for card in deck:
+        if not is_calm or _leaves_turns_alone(card):
+            return card
+        put_by.append(card)
+    raise AssertionError("a deck has no end")
+
+
+def _leaves_turns_alone(card: Card) -> bool:
+    kind, name, victim = card
+    return name in (*GATEWAYS, "nats", "valkey") or (kind == "point" and name == "accepted" and victim == "self")
 
 
 def _gaps(chance: random.Random, seconds: float) -> list[float]:
@@ -65,10 +90,10 @@ def _gaps(chance: random.Random, seconds: float) -> list[float]:
     return gaps
 
 
-def _deck(chance: random.Random) -> Iterator[tuple[Kind, str, str]]:
+def _deck(chance: random.Random) -> Iterator[Card]:
     """Two rounds of everything, then anything for ever."""
-    kills: list[tuple[Kind, str, str]] = [("kill", name, "self") for name in PROCESSES]
-    points: list[tuple[Kind, str, str]] = [("point", name, "self") for name in POINTS]
+    kills: list[Card] = [("kill", name, "self") for name in PROCESSES]
+    points: list[Card] = [("point", name, "self") for name in POINTS]
     everything = kills + points
     for _ in range(2):
         yield from chance.sample(everything, len(everything))

@@ -119,6 +119,12 @@ def answer_of(client, request):
         return answer.status_code, answer.read()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def administrator(gateway):
+    """The first account administers, and reaches more: neither of ours shall be it."""
+    return person_at(gateway)
+
+
 @pytest.fixture(scope="module")
 def ada(gateway):
     return person_at(gateway)

@@ -113,6 +113,14 @@ async def test_a_million_characters_are_streamed_stored_and_read_again(
     assert text_of(replay.shown) == whole
 
 
+async def test_what_a_provider_says_faster_than_batches_go_out_is_delivered_whole(client: TurnClient) -> None:
+    watch, message = await ask(client, deltas=15, size=1_000_000)
+    whole = "".join(said(number, 1_000_000) for number in range(15))
+    assert facts(message.shown)["status"] == "finished"
+    assert text_of(message.shown) == whole
+    assert text_of(await stored(client, watch)) == whole
+
+
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 async def test_forty_megabytes_of_a_tool_are_shown_in_part_and_saved_whole(
     client: TurnClient, person: Person, as_json: bool

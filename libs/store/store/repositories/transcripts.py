@@ -49,7 +49,7 @@ class AgentProfile:
     max_steps: int
 
 
-_SELECT = """
+_PARTS = """
     select m.id, m.role, p.step, p.kind, p.data, p.call_id, c.provider_call_id, c.name, c.state, c.input, c.output,
         c.error_text, c.is_idempotent
     from messages m
@@ -58,14 +58,14 @@ _SELECT = """
 """
 
 _BEFORE = text(
-    _SELECT
+    _PARTS  # noqa: S608 - constants of ours
     + """
     where m.thread_id = :thread and m.ordinal < (select ordinal from messages where id = :message)
     order by m.ordinal, p.ordinal
 """
 )
 
-_ONE = text(_SELECT + " where m.id = :message order by p.ordinal")
+_ONE = text(_PARTS + " where m.id = :message order by p.ordinal")
 
 _AGENT = text("select id, name, role, standing_orders, model, max_steps from agents where id = :agent")
 

@@ -12,6 +12,9 @@ BIN := .venv/bin
 WEB := services/web
 T ?=
 ARGS ?=
+# Processes that share the whole suite, a file each; in the order of the folders.
+TEST_PROCESSES ?= 2
+SHARED := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 OLDEST_PYTHON := 3, 11
 ifndef PYTHON
@@ -53,7 +56,7 @@ status: ## Show the address, the processes, the restarts
 ##@ Work on it
 
 test: setup .venv/.synced-dev ## Run all tests that this machine can run (T=PATH narrows them)
-	@$(BIN)/pytest $(T) $(ARGS)
+	@$(BIN)/pytest $(if $(T),$(T),$(SHARED)) $(ARGS)
 ifeq ($(T),)
 	@$(if $(WEB_LOCK),$(NPM) test --silent)
 endif

@@ -60,6 +60,7 @@ KINDS = {
     "turn": "turn",
     "id": "chat",
     "dead_letter_id": "dead_letter",
+    "reference_id": "blob",
 }
 
 
@@ -152,7 +153,24 @@ async def dead_letter(servers):
 
 
 @pytest.fixture(scope="module")
-def adas(ada, dead_letter):
+async def blob(servers, ada):
+    """A reference of the first user's; the bytes themselves are nobody's."""
+    reference, hash = str(uuid4()), secrets.token_bytes(32)
+    connection = await asyncpg.connect(servers.superuser_url)
+    await connection.execute("insert into blobs (hash, size) values ($1, 5)", hash)
+    await connection.execute(
+        "insert into blob_references (id, user_id, hash, size, name, media_type)"
+        " values ($1, $2, $3, 5, 'Ada''s', 'text/plain')",
+        reference,
+        ada.id,
+        hash,
+    )
+    await connection.close()
+    return reference
+
+
+@pytest.fixture(scope="module")
+def adas(ada, dead_letter, blob):
     """One thing of each kind, all the first user's."""
     browser = ada.browser
     thread = browser.post("/api/threads", json={"title": "Ada's own"}).json()["id"]
@@ -173,6 +191,7 @@ def adas(ada, dead_letter):
         "agent": browser.get("/api/agents").json()["items"][0]["id"],
         "token": browser.get("/api/tokens").json()["items"][0]["id"],
         "dead_letter": dead_letter,
+        "blob": blob,
     }
 
 
@@ -181,7 +200,7 @@ def _is_quiet(browser):
 
 
 def nobodys():
-    ids = {kind: str(uuid4()) for kind in ("thread", "turn", "agent", "token", "dead_letter")}
+    ids = {kind: str(uuid4()) for kind in ("thread", "turn", "agent", "token", "dead_letter", "blob")}
     return ids | {"chat": f"chat-{secrets.token_hex(6)}"}
 
 
@@ -231,7 +250,7 @@ async def test_a_stranger_gets_nowhere(operation, gateway, bob, adas, rows_of_ad
     walker = bob.browser if operation.name not in SESSION_ENDS else person_at(gateway).browser
     asked = request_of(operation, adas)
     status, body = answer_of(walker, asked)
-    for kind in ("thread", "turn", "agent", "token", "dead_letter"):
+    for kind in ("thread", "turn", "agent", "token", "dead_letter", "blob"):
         if adas[kind] not in str(asked):  # an echo tells nothing
             assert adas[kind].encode() not in body, f"{operation.name} tells about the first user's {kind}"
     assert b"Ada's" not in body

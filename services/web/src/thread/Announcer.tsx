@@ -1,6 +1,9 @@
 /** Reads streamed text to screen readers politely, sentence by sentence; what was there before is not read again. */
 import { useEffect, useRef, useState } from 'react';
 
+/** Characters that are read at once: of what comes faster than that, the last. */
+const MOST_SPOKEN = 2000;
+
 interface AnnouncerProps {
   /** Changes with the message that is read. */
   id: string;
@@ -18,9 +21,10 @@ export function Announcer({ id, text, isLive }: AnnouncerProps) {
     if (now.id !== id) read.current = { id, upTo: isLive ? 0 : text.length, wasLive: isLive };
     else if (isLive) now.wasLive = true;
     if (!read.current.wasLive) return;
-    const end = isLive ? endOfSentences(text) : text.length;
-    if (end <= read.current.upTo) return;
-    setWords(spoken(text.slice(read.current.upTo, end)));
+    const { upTo } = read.current;
+    const end = isLive ? upTo + endOfSentences(text.slice(upTo)) : text.length;
+    if (end <= upTo) return;
+    setWords(spoken(text.slice(Math.max(upTo, end - MOST_SPOKEN), end)));
     read.current.upTo = end;
   }, [id, text, isLive]);
 

@@ -11,6 +11,7 @@ underscore are nats-py's: its version is locked, and the tests here hold both wa
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -22,9 +23,16 @@ Handle = Callable[[str, bytes], None]
 """Takes a message's subject and data; must not raise and must not take long."""
 
 LINGER = 0.002
-"""Seconds between two writes of plain publishes. The first after a pause leaves at once; what follows closely leaves
-together, whichever turn it is of: one wake-up of the broker, its listeners and its acknowledgements for all of it. At
-a thousand small messages a second those wake-ups cost more than everything else."""
+"""Seconds between two writes of plain publishes while they come quickly: what follows closely then leaves together,
+whichever turn it is of, in one wake-up of the broker, its listeners and its acknowledgements for all of it. At some
+thousand small messages a second those wake-ups cost more than everything else."""
+
+CLOSE = 0.0003
+"""Seconds between publishes, on average, below which they come quickly. Above it each leaves at once: waiting would
+add its delay and save little."""
+
+_PAUSE = 0.01
+"""Seconds; longer gaps count as this one, so that a pause is not remembered for long."""
 
 _SMALL = 64 * 1024
 """A message that is not whole yet and larger than this is left to nats-py, which does not copy it at each read."""
@@ -46,7 +54,8 @@ class BusClient(Client):
     def __init__(self) -> None:
         super().__init__()
         self._ps = _ShortParser(self)
-        self._wrote = 0.0
+        self._wrote = self._published = 0.0
+        self._gap = _PAUSE
         self._writing: asyncio.TimerHandle | None = None
 
     async def publish(
@@ -70,23 +79,26 @@ class BusClient(Client):
         self.stats["out_bytes"] += size
         self._pending.append(command)
         self._pending_data_size += len(command)
-        if self._writing is None:
-            loop = asyncio.get_running_loop()
-            due = self._wrote + LINGER
-            if loop.time() >= due:
-                self._wrote = loop.time()
+        now = time.monotonic()
+        self._gap += 0.05 * (min(now - self._published, _PAUSE) - self._gap)
+        self._published = now
+        if self._writing is not None:
+            return
+        if self._gap >= CLOSE or now - self._wrote >= LINGER:
+            self._wrote = now
+            if self._flush_queue is None or self._flush_queue.empty():
                 await self._flush_pending()
-            else:
-                self._writing = loop.call_at(due, self._write_now)
+        else:
+            wait = self._wrote + LINGER - now
+            self._writing = asyncio.get_running_loop().call_later(wait, self._write_now)
 
     def _write_now(self) -> None:
         self._writing = None
         if self._flush_queue is None or not self.is_connected:
             return  # whoever connects again writes what is pending
-        loop = asyncio.get_running_loop()
-        self._wrote = loop.time()
+        self._wrote = time.monotonic()
         if self._flush_queue.empty():
-            self._flush_queue.put_nowait(loop.create_future())
+            self._flush_queue.put_nowait(asyncio.get_running_loop().create_future())
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: Any) -> None:
         subscription = self._subs.get(sid)

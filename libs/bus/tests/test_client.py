@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from nats import errors
 from nats.aio.msg import Msg
 from nats.protocol.parser import Parser
 
-from bus.client import LINGER, BusClient, directly
+from bus.client import CLOSE, LINGER, BusClient, directly
 
 
 class Witness:
@@ -157,12 +158,11 @@ async def connected() -> AsyncIterator[Any]:
     client._flusher_task.cancel()
 
 
-async def test_the_first_publish_after_a_pause_leaves_at_once_and_what_follows_closely_together(connected: Any) -> None:
-    begun = asyncio.get_running_loop().time()
+async def test_publishes_that_come_quickly_leave_together(connected: Any) -> None:
+    connected._gap = 0.0  # as after many of them
     await connected.publish("log.1", b"a", reply="in.1")
     await connected._transport.until(1)
-    assert asyncio.get_running_loop().time() - begun < LINGER * 100
-    connected._wrote = asyncio.get_running_loop().time()  # however long that took
+    connected._wrote, connected._gap = time.monotonic(), 0.0  # however long that took
     for subject in ("log.1", "log.2", "log.3"):
         await connected.publish(subject, b"b")
     assert len(connected._transport.writes) == 1
@@ -172,6 +172,25 @@ async def test_the_first_publish_after_a_pause_leaves_at_once_and_what_follows_c
         b"PUB log.1  1\r\nb\r\nPUB log.2  1\r\nb\r\nPUB log.3  1\r\nb\r\n",
     ]
     assert connected.stats["out_msgs"] == 4
+
+
+async def test_a_few_publishes_leave_at_once_each(connected: Any) -> None:
+    for number in range(1, 4):
+        await connected.publish("log.1", b"a")
+        assert connected._writing is None
+        await connected._transport.until(number)
+    assert len(connected._transport.writes) == 3
+
+
+async def test_some_thousand_a_second_are_quick_and_a_pause_ends_that(connected: Any) -> None:
+    assert connected._gap > CLOSE
+    for _ in range(300):  # without a pause between them
+        await connected.publish("log.1", b"a")
+    assert connected._gap < CLOSE
+    connected._published -= 60
+    await connected.publish("log.1", b"a")
+    assert connected._gap > CLOSE
+    await connected._transport.until(1)
 
 
 async def test_what_must_not_wait_takes_along_what_does(connected: Any) -> None:
@@ -185,12 +204,12 @@ async def test_what_must_not_wait_takes_along_what_does(connected: Any) -> None:
 async def test_a_connection_that_is_lost_while_publishes_wait_keeps_them(connected: Any) -> None:
     await connected.publish("log.1", b"a")
     await connected._transport.until(1)
-    connected._wrote = asyncio.get_running_loop().time()  # however long that took
+    connected._wrote, connected._gap = time.monotonic(), 0.0  # they come quickly
     await connected.publish("log.1", b"b")
     connected._status = connected.RECONNECTING
     await asyncio.sleep(LINGER * 2)
     assert connected._pending == [b"PUB log.1  1\r\nb\r\n"]
-    connected._status = connected.CONNECTED
+    connected._status, connected._gap = connected.CONNECTED, 1.0
     await connected.publish("log.1", b"c")
     await connected._transport.until(2)
     assert connected._transport.writes[1] == b"PUB log.1  1\r\nb\r\nPUB log.1  1\r\nc\r\n"

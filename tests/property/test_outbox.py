@@ -28,8 +28,8 @@ FATES = st.lists(st.sampled_from(["taken", "refused", "unheard", "deadly"]), min
 NEVER = 3600.0
 
 
-class Killed(BaseException):
-    """The process ends here and now."""
+class Killed(asyncio.CancelledError):
+    """The process ends here and now; nobody is told."""
 
 
 class Process:

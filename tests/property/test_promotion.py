@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from store.turns import Limits, QueueFull, ThreadBusy
 from tests.kit.turns import Person, Running
@@ -42,6 +42,8 @@ _WAITING_FOR_NOTHING = """
 
 
 class Promotion(RuleBasedStateMachine):
+    """Who wins a race is not the same in every run, so no precondition asks what is held: such a rule does nothing."""
+
     shore: Shore
 
     @initialize(per_user=st.integers(1, 3), total=st.sampled_from([2, 3, 1000]))
@@ -80,23 +82,26 @@ class Promotion(RuleBasedStateMachine):
             assert held is not None
             self.held.append(Running(person, held))
 
-    @precondition(lambda self: self.held)
     @rule(place=st.integers(0, 5))
     def end(self, place: int) -> None:
+        if not self.held:
+            return
         running = self.held.pop(place % len(self.held))
         self.shore.run(running.end(running.ending(limits=self.limits)))
 
-    @precondition(lambda self: self.held)
     @rule(who=WHO, at=WHERE, busy=BUSY)
     def end_all_while_somebody_speaks(self, who: int, at: int, busy: str) -> None:
+        if not self.held:
+            return
         ends = [running.end(running.ending(limits=self.limits)) for running in self.held]
         self.held.clear()
         self.expect(self.shore.together(self.saying(who, at, busy), *ends), ThreadBusy, QueueFull)
 
-    @precondition(lambda self: self.held)
     @rule(place=st.integers(0, 5))
     def lose(self, place: int) -> None:
         """Its runner forgets the turn, and finds it under its own id."""
+        if not self.held:
+            return
         running = self.held.pop(place % len(self.held))
         self.shore.recover_orphans(running.held.runner_id, [], self.limits)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +17,12 @@ from tests.kit.turns import ROOMY, Person, Running, call
 from tests.property.shore import Shore, explore
 
 PLACE = st.integers(0, 5)
+LONG_LINES = replace(ROOMY, waiting_per_thread=1000)
 
 
 class StopAgainstClaim(RuleBasedStateMachine):
+    """Who wins a race is not the same in every run, so no precondition asks what is held: such a rule does nothing."""
+
     shore: Shore
 
     @initialize()
@@ -43,7 +47,7 @@ class StopAgainstClaim(RuleBasedStateMachine):
     @rule(at=st.integers(0, 1), busy=st.sampled_from(["replace", "queue"]))
     def say(self, at: int, busy: str) -> None:
         before = self.unfinished(self.threads[at])
-        accepted = self.shore.run(self.person.say(self.threads[at], busy=busy, limits=ROOMY))
+        accepted = self.shore.run(self.person.say(self.threads[at], busy=busy, limits=LONG_LINES))
         self.turns[accepted.turn_id] = self.threads[at]
         if busy == "replace":
             after = self.status()
@@ -61,9 +65,10 @@ class StopAgainstClaim(RuleBasedStateMachine):
         """By name: the turn may wait, be queued, run, or have ended long ago."""
         self.stop_twice(self.named(place))
 
-    @precondition(lambda self: self.held)
     @rule(place=PLACE)
     def stop_what_runs(self, place: int) -> None:
+        if not self.held:
+            return
         self.stop_twice(list(self.held)[place % len(self.held)])
 
     def stop_twice(self, turn_id: UUID) -> None:
@@ -114,27 +119,30 @@ class StopAgainstClaim(RuleBasedStateMachine):
             self.never.add(turn_id)
         self.take(turn_id, held)
 
-    @precondition(lambda self: self.held)
     @rule(place=PLACE)
     def start_a_tool(self, place: int) -> None:
         """(b) carries the stop: one that was committed first wins."""
+        if not self.held:
+            return
         running = list(self.held.values())[place % len(self.held)]
         asked = call()
         self.shore.run(running.ask(asked))
         assert self.shore.run(running.start(asked.id)) == (running.turn_id not in self.asked)
 
-    @precondition(lambda self: self.held)
     @rule(place=PLACE)
     def end(self, place: int) -> None:
+        if not self.held:
+            return
         turn_id = list(self.held)[place % len(self.held)]
         running = self.held.pop(turn_id)
         status = TurnStatus.STOPPED if turn_id in self.asked else TurnStatus.FINISHED
         self.shore.run(running.end(running.ending(status)))
 
-    @precondition(lambda self: self.held)
     @rule(place=PLACE)
     def lose(self, place: int) -> None:
         """Its runner is gone: it goes back to the queue, or is stopped there and then."""
+        if not self.held:
+            return
         turn_id = list(self.held)[place % len(self.held)]
         running = self.held.pop(turn_id)
         self.shore.recover_orphans(running.held.runner_id, [], ROOMY)

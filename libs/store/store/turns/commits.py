@@ -128,7 +128,8 @@ _START_CALL = text("""
     with mine as (
         update turns set runner_id = runner_id
         where id = :turn and epoch = :epoch and status = 'running' and stop_requested_at is null returning id)
-    update tool_calls c set state = 'started', started_at = clock_timestamp(), epoch = :epoch
+    update tool_calls c set state = 'started', epoch = :epoch,
+        started_at = coalesce(c.started_at, clock_timestamp())
     from mine where c.id = :call and c.turn_id = mine.id
         and (c.state = 'asked' or (c.state = 'started' and c.epoch = :epoch))
     returning c.id

@@ -10,7 +10,7 @@ import pytest
 from cli.accounts.database import system_session
 from cli.accounts.setup_code import new_setup_code
 from store.credentials import digest
-from store.system import invites
+from store.system import accounts, invites
 from tests.kit.gateway import PASSWORD, gateway_on
 from tests.kit.stack import data_folder, start_servers
 
@@ -95,6 +95,22 @@ async def test_an_invitation_is_no_set_up_code(fresh, nobody, public):
         await invites.create_invite(session, digest("plain"), grants_admin=False, lifetime=timedelta(days=1))
     visitor = public.client(origin="https://retinue.example", host="retinue.example")
     assert register(visitor, "thief", "plain").json()["error"] == "setup_code_needed"
+
+
+async def test_a_set_up_code_ends_with_the_first_account_however_that_was_made(fresh, nobody, public):
+    system_url = fresh.role_url("gateway_system")
+    printed = await new_setup_code(system_url)
+    async with system_session(system_url) as session:
+        await accounts.lock_first_account(session)
+        await accounts.create_account(
+            session, username="operator", username_key="operator", password_hash="!", is_admin=True
+        )
+    late = register(public.client(), "mallory", printed)
+    assert (late.status_code, late.json()["error"]) == (403, "invite_invalid")
+    async with system_session(system_url) as session:
+        assert [each.is_open for each in await invites.list_invites(session)] == [False]
+        await invites.create_invite(session, digest("a later one"), grants_admin=True, lifetime=timedelta(days=1))
+    assert register(public.client(), "deputy", "a later one").json()["user"]["is_admin"] is True
 
 
 async def test_closed_means_nobody_more(nobody, fresh):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, literal_column, select, update
 
 from store.models import Invite, User
 from store.store import Session
@@ -15,6 +15,14 @@ from store.system.accounts import lock_first_account
 
 _ID_LENGTH = 16
 _ID = func.left(func.encode(Invite.code_hash, "hex"), _ID_LENGTH)
+
+# A code that makes administrators and is older than the first account is a set-up code: with that account it has
+# done its work, whoever made it and however, or an old terminal's scrollback would be a way in.
+_FIRST_ACCOUNT_AT = select(func.min(User.created_at)).scalar_subquery()
+_IS_SPENT_SETUP_CODE = Invite.grants_admin & (
+    Invite.created_at <= func.coalesce(_FIRST_ACCOUNT_AT, literal_column("'-infinity'::timestamptz"))
+)
+_OPENS = Invite.used_at.is_(None) & (Invite.expires_at > func.now()) & ~_IS_SPENT_SETUP_CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +73,14 @@ async def replace_setup_code(session: Session, code_hash: bytes, lifetime: timed
 
 
 async def take_invite(session: Session, code_hash: bytes) -> bool | None:
-    """Uses a code up: whether it grants admin, or none if there is no such code, or it is used or past its time."""
+    """Uses a code up: whether it grants admin, or none if there is no such code, or it is used or past its time.
+
+    A set-up code is past its time once there is an account.
+    """
     return (
         await session.execute(
             update(Invite)
-            .where(Invite.code_hash == code_hash, Invite.used_at.is_(None), Invite.expires_at > func.now())
+            .where(Invite.code_hash == code_hash, _OPENS)
             .values(used_at=func.now())
             .returning(Invite.grants_admin)
         )
@@ -83,9 +94,8 @@ async def note_invited(session: Session, code_hash: bytes, user_id: UUID) -> Non
 
 async def list_invites(session: Session) -> list[InviteInfo]:
     """Every code that was not tidied away yet, the oldest first."""
-    is_open = Invite.used_at.is_(None) & (Invite.expires_at > func.now())
     rows = await session.execute(
-        select(_ID, Invite.grants_admin, Invite.created_at, Invite.expires_at, Invite.used_at, User.username, is_open)
+        select(_ID, Invite.grants_admin, Invite.created_at, Invite.expires_at, Invite.used_at, User.username, _OPENS)
         .outerjoin(User, User.id == Invite.used_by)
         .order_by(Invite.created_at)
     )

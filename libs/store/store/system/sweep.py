@@ -46,12 +46,14 @@ class Swept:
     outbox: list[OutboxMessage] = field(default_factory=list[OutboxMessage])
 
 
+# Thread before turn, as everybody locks them: whoever ends a turn or speaks at the door holds the thread and then
+# waits for the turn's row, and a sweep that had that row and waited for the same user's promotion would wait for ever.
 _LOST = """
     select t.id, t.user_id, t.thread_id, t.traceparent, t.recoveries, t.stop_requested_at is not null as stop_requested
-    from turns t left join runners r on r.id = t.runner_id
+    from turns t join threads th on th.id = t.thread_id left join runners r on r.id = t.runner_id
     where t.status = 'running' and {condition}
     order by t.started_at limit :batch
-    for no key update of t skip locked
+    for no key update of th, t skip locked
 """
 
 # A runner is dead when its lease is past or it has no row.
@@ -67,9 +69,9 @@ _QUEUE_AGAIN = text("""
 """)
 
 _TO_STOP = text("""
-    select id, user_id, thread_id from turns
-    where status = 'queued' and stop_requested_at is not null
-    order by queued_at limit :batch for no key update skip locked
+    select t.id, t.user_id, t.thread_id from turns t join threads th on th.id = t.thread_id
+    where t.status = 'queued' and t.stop_requested_at is not null
+    order by t.queued_at limit :batch for no key update of th, t skip locked
 """)
 
 _LOCK_THREAD = text("select id from threads where id = :thread for no key update skip locked")

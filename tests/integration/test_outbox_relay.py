@@ -261,7 +261,7 @@ async def test_old_sent_rows_are_pruned_in_batches(town):
         assert await outbox.prune(session, 3600) == 0
         total = 0
         while dropped := await outbox.prune(session, 0, limit=10):
-            assert dropped <= 10
+            assert dropped <= 20  # ten facts and ten others
             total += dropped
     assert total >= 25
 
@@ -279,8 +279,10 @@ async def test_facts_stay_longer_than_the_rest(town):
             return set(await session.scalars(text("select id from outbox where id = any(:ids)"), ids))
 
     async with town.store.system() as session:
-        await outbox.prune(session, 0, facts_older_than=3600)
+        while await outbox.prune(session, 0, facts_older_than=3600):
+            pass
     assert await left() == {row.id for row in facts}
     async with town.store.system() as session:
-        await outbox.prune(session, 0)
+        while await outbox.prune(session, 0):
+            pass
     assert await left() == set()

@@ -10,8 +10,7 @@ The message is acknowledged after the work. A database that is away is a pause, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,7 +20,7 @@ from bus import delivery as deliveries
 from bus.delivery import Broker, Delivery
 from chassis import logs, metrics, tracing
 from chassis.errors import Refused, Retryable
-from chassis.parking import NeverAnswered, park, reason_of
+from chassis.parking import NeverAnswered, held, park, reason_of
 from contracts.event import Event
 from contracts.subjects import ConsumerSpec
 from store import Session, Store, StoreAway, inbox
@@ -91,7 +90,7 @@ class Consumer(Generic[E]):
         redelivered = delivery.count > 1
         with tracing.consumer_span(self._spec.filter_subject, delivery.headers, redelivered=redelivered):
             with logs.correlated(event_id=event.id, correlation_id=event.correlation_id, user_id=event.user_id):
-                async with _held(delivery):
+                async with held(delivery):
                     await self._answer(delivery, event)
 
     async def _answer(self, delivery: Delivery, event: E) -> None:
@@ -156,24 +155,3 @@ class Consumer(Generic[E]):
 
     def _count(self, outcome: str) -> None:
         _HANDLED.labels(consumer=self._spec.name, outcome=outcome).inc()
-
-
-@asynccontextmanager
-async def _held(delivery: Delivery) -> AsyncGenerator[None]:
-    """Tells the broker, while we work, that we still do."""
-
-    async def keep_holding() -> None:
-        while True:
-            await asyncio.sleep(delivery.spec.ack_wait / 3)
-            await delivery.hold()
-
-    holding = asyncio.create_task(keep_holding(), name=f"hold-{delivery.spec.name}")
-    try:
-        yield
-    finally:
-        holding.cancel()
-        await asyncio.wait({holding})
-        if not holding.cancelled() and (wrong := holding.exception()) is not None:
-            log.warning(
-                "could not hold a message", consumer=delivery.spec.name, reason=f"{type(wrong).__name__}: {wrong}"
-            )

@@ -6,6 +6,8 @@ The message is terminated only behind the row's commit. While Postgres is away i
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -34,18 +36,32 @@ class NeverAnswered(Exception):
         super().__init__(f"{count - 1} deliveries ended without an answer")
 
 
+@asynccontextmanager
+async def held(delivery: Delivery) -> AsyncGenerator[None]:
+    """Tells the broker, for as long as the block takes, that the message is still worked on."""
+
+    async def keep_holding() -> None:
+        while True:
+            await asyncio.sleep(delivery.spec.ack_wait / 3)
+            await delivery.hold()
+
+    holding = asyncio.create_task(keep_holding(), name=f"hold-{delivery.spec.name}")
+    try:
+        yield
+    finally:
+        holding.cancel()
+        await asyncio.wait({holding})
+        if not holding.cancelled() and (wrong := holding.exception()) is not None:
+            log.warning(
+                "could not hold a message", consumer=delivery.spec.name, reason=f"{type(wrong).__name__}: {wrong}"
+            )
+
+
 async def park(store: Store, delivery: Delivery, wrong: BaseException, event_id: UUID | None = None) -> None:
     """Keeps the event with what went wrong, then ends its deliveries."""
     parked = _parked(delivery, wrong, event_id or delivery.message_id)
-    while True:
-        try:
-            async with store.system() as session:
-                is_new = await dead.park(session, parked)
-            break
-        except StoreAway as away:
-            log.warning("parking waits", consumer=parked.consumer, event_id=parked.event_id, reason=str(away))
-            await delivery.hold()
-            await asyncio.sleep(_PAUSE)
+    async with held(delivery):
+        is_new = await _kept(store, parked)
     if is_new:
         _PARKED.labels(consumer=parked.consumer).inc()
         log.error(
@@ -56,6 +72,17 @@ async def park(store: Store, delivery: Delivery, wrong: BaseException, event_id:
             reason=f"{parked.reason_type}: {parked.reason}",
         )
     await delivery.never()
+
+
+async def _kept(store: Store, parked: Parked) -> bool:
+    """Whether it is a new row; waits for a database that is away."""
+    while True:
+        try:
+            async with store.system() as session:
+                return await dead.park(session, parked)
+        except StoreAway as away:
+            log.warning("parking waits", consumer=parked.consumer, event_id=parked.event_id, reason=str(away))
+            await asyncio.sleep(_PAUSE)
 
 
 def reason_of(wrong: BaseException) -> str:

@@ -13,7 +13,7 @@ WEB := services/web
 T ?=
 ARGS ?=
 # Processes that share the whole suite, a file each; in the order of the folders.
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 3
 SHARED := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 OLDEST_PYTHON := 3, 11

@@ -104,7 +104,7 @@ class Turn:
                 raise HandOver from None
             return await self._stopped()
         except ModelError as wrong:
-            log.info("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
+            log.warning("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
             return failed(wrong.code, wrong.text)
         except BatchTooLarge as wrong:
             await self._model_calls.give_up("too_large")  # what was to be in that batch is nowhere: it cannot be closed

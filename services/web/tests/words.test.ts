@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiError, describe as inWords } from '../src/api/failure';
 import type { Thread } from '../src/api/types';
 import { parseRoute } from '../src/router';
-import { endOfSentences } from '../src/thread/Announcer';
+import { endOfSentences, spoken } from '../src/thread/Announcer';
 import { momentOf } from '../src/thread/metadata';
 import { groupThreads } from '../src/threads/groups';
 
@@ -52,4 +52,11 @@ test('when to come again is said once, in a unit that fits', () => {
   expect(busy('Too many.', 20)).toBe('Too many. Try again in 20 s.');
   expect(busy('Too many.', 290)).toBe('Too many. Try again in 5 min.');
   expect(busy('Too many; try again in 20 s.', 20)).toBe('Too many; try again in 20 s.');
+});
+
+test('what is read aloud has no signs of markdown, and keeps those that mean something', () => {
+  expect(spoken('## A title\n\n**12*12** is _144_, and `my_var > b` says so.')).toBe(
+    'A title 12*12 is 144, and my_var > b says so.',
+  );
+  expect(spoken('> quoted\n| a | b |')).toBe('quoted a b');
 });

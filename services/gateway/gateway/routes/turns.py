@@ -115,7 +115,7 @@ async def stop(thread_id: UUID, caller: CallerOf, parts: PartsOf, turn: TurnQuer
 
 def _message(wish: TurnWish) -> UIMessage:
     if (wish.message is None) is (wish.text is None):
-        raise invalid("message: give either a message or a text.", field="message")
+        raise invalid("message: write one, as text or as a message of the AI SDK.", field="message")
     if isinstance(wish.message, UIMessage):
         return wish.message
     return text_message(wish.message if wish.message is not None else wish.text or "")

@@ -86,7 +86,7 @@ function AccountForm({ config, isNew, invite }: { config: Config; isNew: boolean
     <form onSubmit={submit} aria-describedby={failure ? failureId : undefined}>
       <h1 className="form-title">{isNew ? (config.needs_setup ? words.createFirst : words.register) : words.signIn}</h1>
       {isNew && config.needs_setup && <p className="muted small">{words.firstHint}</p>}
-      <Field name="username" label={words.username} autoComplete="username" inputRef={first} maxLength={64} />
+      <Field name="username" label={words.username} autoComplete="username" inputRef={first} maxLength={40} />
       <PasswordField isNew={isNew} />
       {wantsCode && (
         <Field

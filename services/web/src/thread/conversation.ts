@@ -47,6 +47,7 @@ export function useConversation(thread: string): Conversation {
   const [news, hearNews] = useReducer((count: number) => count + 1, 0);
   const held = useRef<UIMessage>(undefined);
   const kept = useRef(new Set<string>());
+  const sends = useRef(0);
 
   const read = useCallback(async () => {
     let page: MessagePage;
@@ -88,7 +89,7 @@ export function useConversation(thread: string): Conversation {
     if (listedThread(thread)?.status && listedThread(thread)?.status !== 'failed') hearNews();
   }, [chat, read, thread, transport]);
 
-  const readAndFollow = useCallback(async () => {
+  const lookAndFollow = useCallback(async () => {
     try {
       await read();
       setLoad('loaded');
@@ -106,6 +107,12 @@ export function useConversation(thread: string): Conversation {
     if (!wasRunning && (held.current || chat.lastMessage?.role === 'user')) await read().catch(setFailure);
     await settle();
   }, [chat, read, settle, transport]);
+  const readAndFollow = useCallback(async () => {
+    const before = sends.current;
+    await lookAndFollow();
+    // What is sent goes before what is looked at: the look is repeated once the answer is there.
+    if (sends.current !== before) hearNews();
+  }, [lookAndFollow]);
   const reload = useOneAtATime(readAndFollow);
 
   useEffect(() => {
@@ -133,6 +140,7 @@ export function useConversation(thread: string): Conversation {
 
   const send = useCallback(
     async (id: string, text: string) => {
+      sends.current += 1;
       const accepted = transport.accepted(id);
       const ended = chat.sendMessage({ id, role: 'user', parts: [{ type: 'text', text }] });
       try {

@@ -1,0 +1,27 @@
+/** Words of signing in and of the account. */
+
+export const account = {
+  signIn: 'Sign in',
+  register: 'Create an account',
+  createFirst: 'Create the first account',
+  firstHint: 'Nobody has an account here yet. The first one becomes the administrator.',
+  username: 'User name',
+  password: 'Password',
+  passwordHint: 'At least 10 characters.',
+  invite: 'Invite code',
+  inviteHint: 'Registration here is by invitation. Ask an administrator for a code.',
+  setupCode: 'Set-up code',
+  setupHint: 'It was printed when Retinue was started for the first time.',
+  toRegister: 'No account yet? Create one',
+  toSignIn: 'Have an account? Sign in',
+  closed: 'This deployment takes no new accounts.',
+  showPassword: 'Show password',
+  hidePassword: 'Hide password',
+  working: 'One moment',
+  expired: 'Your session has ended. Sign in to go on where you were.',
+  passwordTooShort: 'The password needs at least 10 characters.',
+  menu: 'Account',
+  signedInAs: (name: string) => `Signed in as ${name}`,
+  admin: 'Administrator',
+  logOut: 'Log out',
+};

@@ -1,0 +1,33 @@
+/** Words of the pages for administrators. */
+
+export const deadLetters = {
+  title: 'Dead letters',
+  hint: 'Events that a part of Retinue could not work on. Mend what broke, then send them again.',
+  forAdmins: 'Dead letters are for administrators.',
+  show: 'Show',
+  states: [
+    ['parked', 'Waiting for a decision'],
+    ['replayed', 'Sent again'],
+    ['handled', 'Handled'],
+    ['', 'All'],
+  ] as [string, string][],
+  stateOf: { parked: 'Waiting', replayed: 'Sent again', handled: 'Handled' },
+  reload: 'Look again',
+  more: 'Show older ones',
+  none: 'There are none.',
+  noneWaiting: 'Nothing waits for a decision.',
+  failed: 'The dead letters could not be loaded.',
+  deliveries: (count: number) => (count === 1 ? '1 delivery' : `${count} deliveries`),
+  parkedAt: (when: string) => `since ${when}`,
+  showPayload: 'Show payload',
+  hidePayload: 'Hide payload',
+  payload: 'Headers and payload',
+  cut: (bytes: number) => `The beginning of ${bytes.toLocaleString()} bytes; sending it again sends the whole.`,
+  replay: 'Send again',
+  replayed: 'Sent again. If it fails once more, it comes back here.',
+  drop: 'Forget',
+  dropTitle: 'Forget this event?',
+  dropWords: (consumer: string) => `${consumer} will never work on it. This cannot be undone.`,
+  dropped: 'The event is forgotten.',
+  changeFailed: (what: string) => `That did not work. ${what}`,
+};

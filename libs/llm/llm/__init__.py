@@ -13,6 +13,9 @@ tokens on runs once per read:
                     match event:
                         case TextDelta(text): ...
                         case ReasoningDelta(text): ...
+                        case ReasoningData(provider, data): ...   # to be kept and sent back, see `Reasoning`
+                        case HostedSearchStart(id, query): ...    # the provider searches; HostedSearchEnd(id, query)
+                        case Source(url, title): ...
                         case ToolCallStart(index, provider_call_id, name): ...
                         case ToolCallDelta(index, arguments): ...
                         case Served(model, response_id): ...
@@ -22,12 +25,14 @@ tokens on runs once per read:
         ...                                                  # call.usage: what was reported until then, or None
     await models.aclose()
 
-The next step's request appends `Assistant(text, calls=(ToolCall(provider_call_id, name, arguments), …))` and one
-`ToolResult(provider_call_id, text)` per call. Cancelling the task that iterates also drops the connection at once.
+The next step's request appends `Assistant(text, calls=(ToolCall(provider_call_id, name, arguments), …),
+reasoning=(Reasoning(text, provider, data), …))` and one `ToolResult(provider_call_id, text)` per call. Who has
+providers of his own passes them: `resolve(model_id, providers=(…), wants=Wants(hosted_search=True))`. Cancelling the task that iterates also drops the
+connection at once.
 In a loop where every microsecond counts, `type(event) is TextDelta` is three times as fast as `match`.
 """
 
-from llm.call import Call, Model
+from llm.call import Call, Model, Wire, WireAbilities
 from llm.connections import Patience
 from llm.errors import (
     AnswerTooLarge,
@@ -43,15 +48,32 @@ from llm.events import (
     Event,
     Finish,
     FinishReason,
+    HostedSearchEnd,
+    HostedSearchStart,
+    ReasoningData,
     ReasoningDelta,
     Served,
+    Source,
     TextDelta,
     ToolCallDelta,
     ToolCallStart,
     Usage,
 )
 from llm.models import Models, ModelSettings
-from llm.requests import Assistant, Message, Request, System, Tool, ToolCall, ToolChoice, ToolResult, User
+from llm.provider import Kind, Provider, Wants
+from llm.requests import (
+    Assistant,
+    HostedSearch,
+    Message,
+    Reasoning,
+    Request,
+    System,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    User,
+)
 
 __all__ = [
     "AnswerTooLarge",
@@ -60,7 +82,11 @@ __all__ = [
     "Event",
     "Finish",
     "FinishReason",
+    "HostedSearch",
+    "HostedSearchEnd",
+    "HostedSearchStart",
     "KeyRefused",
+    "Kind",
     "Message",
     "Model",
     "ModelBusy",
@@ -70,10 +96,14 @@ __all__ = [
     "Models",
     "NotConfigured",
     "Patience",
+    "Provider",
+    "Reasoning",
+    "ReasoningData",
     "ReasoningDelta",
     "Request",
     "RequestRefused",
     "Served",
+    "Source",
     "StreamBroken",
     "System",
     "TextDelta",
@@ -85,4 +115,7 @@ __all__ = [
     "ToolResult",
     "Usage",
     "User",
+    "Wants",
+    "Wire",
+    "WireAbilities",
 ]

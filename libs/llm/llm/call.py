@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from types import TracebackType
+from typing import Literal
 
 from llm.events import Event, Usage
 from llm.requests import Request
@@ -35,10 +37,31 @@ class Call(ABC):
         await self.aclose()
 
 
+Wire = Literal["chat", "responses", "ollama", "anthropic", "gemini", "demo"]
+
+
+@dataclass(frozen=True, slots=True)
+class WireAbilities:
+    """What the wire can carry, whatever the model is able to.
+
+    hosted_search: the provider can search the web while it answers.
+    tool_images:   results of tools may hold images.
+    context_size:  tokens that the wire itself allows the model, where it is we who decide; else None.
+    effort:        an effort can be passed on.
+    """
+
+    hosted_search: bool = False
+    tool_images: bool = False
+    context_size: int | None = None
+    effort: bool = False
+
+
 class Model(ABC):
-    """A model that was found and may be called. `id` is `provider/name`."""
+    """A model that was found and may be called. `id` is `provider/name`, `wire` the format in which it is spoken to."""
 
     id: str
+    wire: Wire = "chat"
+    abilities: WireAbilities = WireAbilities()
 
     @abstractmethod
     def call(self, request: Request) -> Call:

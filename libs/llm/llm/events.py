@@ -5,8 +5,8 @@ much to build. Nobody may change one. A call yields any number of deltas, at mos
 exactly one `Finish`, which is always the last; a call that cannot get there raises a `ModelError` instead.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "error", "other"]
 
@@ -23,6 +23,42 @@ class ReasoningDelta:
     """The next piece of the model's visible reasoning; never empty."""
 
     text: str
+
+
+@dataclass(slots=True)
+class ReasoningData:
+    """What the provider wants back of the reasoning just told (a signature, an encrypted item): ends that reasoning.
+
+    It may come without any reasoning text before it. Kept as `Reasoning(text, provider, data)` of the `Assistant`
+    message, and sent back only to the `provider` (an opaque word: wire, model and key) that gave it.
+    """
+
+    provider: str
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True)
+class HostedSearchStart:
+    """The provider itself begins to search the web; `query` is empty where it is only told at the end."""
+
+    id: str
+    query: str = ""
+
+
+@dataclass(slots=True)
+class HostedSearchEnd:
+    """The provider's search with this id is over."""
+
+    id: str
+    query: str = ""
+
+
+@dataclass(slots=True)
+class Source:
+    """A page that the answer rests on, each address once in a call."""
+
+    url: str
+    title: str = ""
 
 
 @dataclass(slots=True)
@@ -80,4 +116,16 @@ class Finish:
     raw: str = ""
 
 
-Event = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | Usage | Served | Finish
+Event = (
+    TextDelta
+    | ReasoningDelta
+    | ReasoningData
+    | HostedSearchStart
+    | HostedSearchEnd
+    | Source
+    | ToolCallStart
+    | ToolCallDelta
+    | Usage
+    | Served
+    | Finish
+)

@@ -1,28 +1,32 @@
 """Which model answers: `provider/name` ids into something to call, or a sentence that says what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
-from llm import demo
+from llm import demo, provider
 from llm.call import Model
 from llm.connections import Connections, Patience
 from llm.endpoint import Endpoint
 from llm.errors import NotConfigured
 from llm.listing import FirstModel
 from llm.openai_chat import ChatModel
+from llm.provider import AUTO, DEFAULT_MODEL, Provider, Wants
 
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_DEFAULT = "gpt-5-mini"
-AUTO = "auto"  # the first model that a compatible server lists
+SETTERS = {
+    "openai": "OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "ollama": "OLLAMA_BASE_URL",
+}
 
 
 @dataclass(slots=True, frozen=True)
 class ModelSettings:
     """What the deployment says about its models; the names in the environment are those of `from_environment`.
 
-    `default_model` None means: a default for the provider that was found (for a compatible server `openai/auto`, the
-    first model that it lists), else `demo/tour`. `demo_pace` is seconds a word.
+    `default_model` None means: a default for the first provider that was found, else `demo/tour`. `openai_base_url`
+    and `openai_api_key` are the provider `openai`, which goes before `providers`. `demo_pace` is seconds a word.
     """
 
     default_model: str | None = None
@@ -30,14 +34,13 @@ class ModelSettings:
     openai_api_key: str | None = field(default=None, repr=False)
     patience: Patience = field(default_factory=Patience)
     demo_pace: float = demo.PACE
+    providers: tuple[Provider, ...] = ()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "ModelSettings":
-        """Read `RETINUE_MODEL`, `OPENAI_BASE_URL` and `OPENAI_API_KEY`; empty means unset."""
+        """Read `RETINUE_MODEL` and what `provider.from_environment` reads; empty means unset."""
         return cls(
-            default_model=environment.get("RETINUE_MODEL") or None,
-            openai_base_url=environment.get("OPENAI_BASE_URL") or None,
-            openai_api_key=environment.get("OPENAI_API_KEY") or None,
+            default_model=environment.get("RETINUE_MODEL") or None, providers=provider.from_environment(environment)
         )
 
 
@@ -46,61 +49,65 @@ class Models:
 
     def __init__(self, settings: ModelSettings | None = None) -> None:
         self.settings = settings or ModelSettings()
-        self._connections = Connections(self.settings.patience)
-        self._first: FirstModel | None = None
+        openai = provider.openai_provider(self.settings.openai_base_url or "", self.settings.openai_api_key or "")
+        self.providers: tuple[Provider, ...] = (*((openai,) if openai else ()), *self.settings.providers)
+        """Those of the settings, which serve where a call names none."""
+        self.connections = Connections(self.settings.patience)
+        self._first: dict[Provider, FirstModel] = {}
 
-    @property
-    def default_id(self) -> str:
-        """The model that answers where none was chosen. The demo only where no provider is set."""
+    def default_id(self, providers: Sequence[Provider] | None = None) -> str:
+        """The model that answers where none was chosen. The demo only where there is no provider."""
+        providers = self.providers if providers is None else providers
         if self.settings.default_model:
             return self.settings.default_model
-        if not self._has_openai:
-            return demo.MODEL_ID
-        return f"openai/{AUTO if self._is_compatible else OPENAI_DEFAULT}"
+        return providers[0].default_model if providers else demo.MODEL_ID
 
-    def usable(self) -> list[str]:
+    def usable(self, providers: Sequence[Provider] | None = None) -> list[str]:
         """What can be asked for now, for people: model ids, or `provider/NAME` where any name goes."""
-        return ["openai/NAME", demo.MODEL_ID] if self._has_openai else [demo.MODEL_ID]
+        providers = self.providers if providers is None else providers
+        return [*dict.fromkeys(f"{provider.name}/NAME" for provider in providers), demo.MODEL_ID]
 
-    def resolve(self, model_id: str | None = None) -> Model:
-        """Find a model, without I/O. Raises `NotConfigured` naming the variable to set or what can be used instead."""
-        model_id = model_id or self.default_id
-        provider, _, name = model_id.partition("/")
+    def resolve(
+        self, model_id: str | None = None, *, providers: Sequence[Provider] | None = None, wants: Wants | None = None
+    ) -> Model:
+        """Find a model, without I/O. Raises `NotConfigured` naming the variable to set or what can be used instead.
+
+        `providers` are all that may serve this call, a user's own ones first; None means those of the settings.
+        """
+        providers = self.providers if providers is None else providers
+        model_id = model_id or self.default_id(providers)
+        prefix, _, name = model_id.partition("/")
         if model_id == demo.MODEL_ID:
             return demo.DemoModel(self.settings.demo_pace)
-        if provider == "openai" and name:
-            endpoint = self._openai(model_id)
-            if name == AUTO and self._is_compatible:
-                self._first = self._first or FirstModel(endpoint, self._connections, OPENAI_DEFAULT)
-                return ChatModel(model_id, self._first, endpoint, self._connections)
-            return ChatModel(model_id, name, endpoint, self._connections)
-        usable = " or ".join(self.usable())
-        hint = "" if self._has_openai else " (set OPENAI_API_KEY or OPENAI_BASE_URL to use openai/NAME)"
+        found = provider.named(prefix, providers)
+        if found is not None and name:
+            return self._model(model_id, name, found, wants or Wants())
+        if name and prefix in SETTERS:
+            raise NotConfigured(f"{model_id} needs a key or an address: set {SETTERS[prefix]}")
+        usable = " or ".join(self.usable(providers))
+        hint = "" if providers else " (set OPENAI_API_KEY or OPENAI_BASE_URL to use openai/NAME)"
         raise NotConfigured(f"there is no model “{model_id}”; use {usable}{hint}")
 
     async def aclose(self) -> None:
         """Close every connection to a provider."""
-        await self._connections.aclose()
+        await self.connections.aclose()
 
-    @property
-    def _has_openai(self) -> bool:
-        return bool(self.settings.openai_api_key or self.settings.openai_base_url)
+    def _model(self, model_id: str, name: str, found: Provider, wants: Wants) -> Model:
+        """The wire for this provider's kind and what is wanted of it."""
+        if found.is_keyless:
+            raise NotConfigured(f"{model_id} needs a key: set {SETTERS[found.kind]}")
+        if found.kind in ("anthropic", "gemini"):
+            raise NotConfigured(f"there is no wire for {found.kind} yet")
+        return ChatModel(model_id, self._name(name, found), _endpoint(found), self.connections)
 
-    def _openai(self, model_id: str) -> Endpoint:
-        if not self._has_openai:
-            raise NotConfigured(
-                f"{model_id} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys"
-            )
-        base_url = self.settings.openai_base_url or OPENAI_URL
-        parts = urlsplit(base_url)
-        if not (parts.scheme in ("http", "https") and parts.hostname):
-            raise NotConfigured("OPENAI_BASE_URL must be an address such as http://127.0.0.1:11434/v1")
-        # OpenAI's reasoning models refuse the old name, most imitators do not know the new one.
-        limit_field = "max_tokens" if self._is_compatible else "max_completion_tokens"
-        return Endpoint(base_url, self.settings.openai_api_key or "", limit_field)
+    def _name(self, name: str, found: Provider) -> str | FirstModel:
+        if name != AUTO or DEFAULT_MODEL[found.kind] != AUTO:
+            return name
+        if found not in self._first:
+            self._first[found] = FirstModel(_endpoint(found), self.connections, DEFAULT_MODEL["openai"])
+        return self._first[found]
 
-    @property
-    def _is_compatible(self) -> bool:
-        """Whether the address is another server's than OpenAI's own."""
-        base_url = self.settings.openai_base_url
-        return bool(base_url) and not base_url.startswith("https://api.openai.com/")
+
+def _endpoint(found: Provider) -> Endpoint:
+    # OpenAI's reasoning models refuse the old name, most imitators do not know the new one.
+    return Endpoint(found.address, found.key, "max_completion_tokens" if found.kind == "openai" else "max_tokens")

@@ -30,11 +30,24 @@ class ToolCall:
 
 
 @dataclass(slots=True, frozen=True)
+class Reasoning:
+    """Reasoning of one step, as its `ReasoningData` closed it; `provider` and `data` are that event's.
+
+    A wire sends back only what it has given itself, for the same model and key; all else it leaves out.
+    """
+
+    text: str
+    provider: str = ""
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True, frozen=True)
 class Assistant:
     """What the model said in one step; each of its calls must be followed by its `ToolResult`."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,11 +71,27 @@ class Tool:
 
 
 @dataclass(slots=True, frozen=True)
+class HostedSearch:
+    """The provider may search the web; the approximate place of the user, each part only if it may be told."""
+
+    country: str = ""
+    city: str = ""
+    region: str = ""
+    timezone: str = ""
+
+
+@dataclass(slots=True, frozen=True)
 class Request:
-    """One model call. `max_tokens` bounds the answer (reasoning included); None leaves it to the provider."""
+    """One model call. `max_tokens` bounds the answer (reasoning included); None leaves it to the provider.
+
+    effort:        how hard to think, in the provider's word; only where the catalogue says that the model knows it.
+    hosted_search: only for a model that was resolved with `Wants(hosted_search=True)` and whose wire is able to.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = field(default=())
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
     temperature: float | None = None
+    effort: str | None = None
+    hosted_search: HostedSearch | None = None

@@ -22,7 +22,7 @@ def models(**environment: str) -> Models:
     ],
 )
 def test_the_default(environment: dict[str, str], default: str):
-    assert models(**environment).default_id == default
+    assert models(**environment).default_id() == default
     assert models(**environment).resolve().id == default
 
 
@@ -43,7 +43,7 @@ def test_an_unknown_model_names_what_there_is(model_id: str):
 
 @pytest.mark.parametrize("url", ["127.0.0.1:11434/v1", "localhost", "ftp://models.test/v1", "http://"])
 def test_an_address_that_is_none_is_named(url: str):
-    with pytest.raises(NotConfigured, match=r"^OPENAI_BASE_URL must be an address such as"):
+    with pytest.raises(NotConfigured, match=r"^the address of the provider “openai” must be one such as"):
         models(OPENAI_BASE_URL=url, RETINUE_MODEL="openai/llama").resolve()
 
 

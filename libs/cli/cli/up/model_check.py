@@ -28,7 +28,7 @@ def default_model(environment: Mapping[str, str]) -> str:
     """The id of the model that answers where none was chosen."""
     from llm import Models, ModelSettings
 
-    return Models(ModelSettings.from_environment(environment)).default_id
+    return Models(ModelSettings.from_environment(environment)).default_id()
 
 
 async def warning() -> str | None:

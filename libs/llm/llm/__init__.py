@@ -27,9 +27,9 @@ tokens on runs once per read:
 
 The next step's request appends `Assistant(text, calls=(ToolCall(provider_call_id, name, arguments), …),
 reasoning=(Reasoning(text, provider, data), …))` and one `ToolResult(provider_call_id, text)` per call. Who has
-providers of his own passes them: `resolve(model_id, providers=(…), wants=Wants(hosted_search=True))`. Cancelling the task that iterates also drops the
-connection at once.
-In a loop where every microsecond counts, `type(event) is TextDelta` is three times as fast as `match`.
+providers of his own passes them: `resolve(model_id, providers=(…), wants=Wants(hosted_search=True))`. Cancelling the
+task that iterates also drops the connection at once. In a loop where every microsecond counts,
+`type(event) is TextDelta` is three times as fast as `match`.
 """
 
 from llm.call import Call, Model, Wire, WireAbilities

@@ -1,0 +1,1 @@
+"""The one guarded client for addresses that people or models give: public addresses only, checked and bounded."""

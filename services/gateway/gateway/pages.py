@@ -1,7 +1,7 @@
 """The web page: built files from memory, with caching that never shows yesterday's page with today's scripts.
 
 Files with a hash in their name are kept by browsers for ever; `index.html`, which names them, is always asked for.
-Paths that the page itself routes (`/`, `/t/…`, `/sign-in`) all get `index.html`.
+Paths that the page itself routes (`/`, `/t/…`, `/settings/…`, …) all get `index.html`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ PAGE_POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _MACHINE_PATHS = ("/api", "/v1", "/mcp", "/openapi.json", "/.well-known")
-_ROUTED_BY_THE_PAGE = re.compile(r"/|/(sign-in|register|settings)/?|/t/[^/]+/?")
+_ROUTED_BY_THE_PAGE = re.compile(
+    r"/|/(sign-in|register|start|archive|usage)/?|/(agents|settings)(/[^/]+){0,2}/?|/admin/dead-letters/?|/t/[^/]+/?"
+)
 _HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
 _COMPRESSED = re.compile(r"\.(html|js|mjs|css|svg|json|webmanifest|txt|map)$")
 _FOR_EVER = "public, max-age=31536000, immutable"

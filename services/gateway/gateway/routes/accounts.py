@@ -14,7 +14,7 @@ from starlette.responses import Response
 from chassis import logs, metrics
 from chassis.errors import Refused
 from gateway.answers import forbidden, invalid
-from gateway.auth import Scope
+from gateway.auth import Caller, Scope
 from gateway.http import Routes
 from gateway.parts import CallerOf, MaybeCaller, Parts, PartsOf
 from gateway.registration import registered
@@ -63,11 +63,12 @@ class Config(BaseModel):
     )
     needs_setup: bool = Field(description="Nobody has an account yet; the first one becomes the administrator.")
     version: str
+    user: UserOut | None = Field(description="Who is signed in; saves a page from asking for it and meeting a 401.")
 
 
-@routes.get("/api/config", auth="none")
-async def get_config(parts: PartsOf) -> Config:
-    """What a page needs to know before anyone signs in."""
+@routes.get("/api/config", auth="optional")
+async def get_config(caller: MaybeCaller, parts: PartsOf) -> Config:
+    """What a page needs to know before anyone signs in, and whether somebody is."""
     async with parts.store.system() as session:
         is_new = not await accounts.has_accounts(session)
     first = "invite" if parts.settings.production else "open"
@@ -75,6 +76,7 @@ async def get_config(parts: PartsOf) -> Config:
         registration=first if is_new else parts.settings.registration_mode,
         needs_setup=is_new,
         version=version("retinue-gateway"),
+        user=None if caller is None else _user(caller),
     )
 
 
@@ -125,8 +127,11 @@ async def logout(caller: MaybeCaller, parts: PartsOf, response: Response) -> Non
 @routes.get("/api/me")
 async def get_me(caller: CallerOf) -> Me:
     """Who is calling, and what the credential allows."""
-    user = UserOut(id=caller.user_id, username=caller.username, is_admin=caller.is_admin)
-    return Me.model_validate({"user": user, "via": caller.via, "scopes": sorted(caller.scopes)})
+    return Me.model_validate({"user": _user(caller), "via": caller.via, "scopes": sorted(caller.scopes)})
+
+
+def _user(caller: Caller) -> UserOut:
+    return UserOut(id=caller.user_id, username=caller.username, is_admin=caller.is_admin)
 
 
 async def _proven(parts: Parts, username_key: str, password: str) -> Account | None:

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get Config
-         * @description What a page needs to know before anyone signs in.
+         * @description What a page needs to know before anyone signs in, and whether somebody is.
          */
         get: operations["get_config"];
         put?: never;
@@ -504,6 +504,8 @@ export interface components {
             needs_setup: boolean;
             /** Version */
             version: string;
+            /** @description Who is signed in; saves a page from asking for it and meeting a 401. */
+            user: components["schemas"]["UserOut"] | null;
         };
         /** Credentials */
         Credentials: {
@@ -1144,6 +1146,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Config"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Too many requests */

@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.kit.tools import context
 from turn_runner.tools import ToolFailed
 from turn_runner.tools.calculator import CalculatorInput, calculate
 
 
 async def value(expression: str) -> Any:
-    return (await calculate(CalculatorInput(expression=expression)))["result"]
+    return (await calculate(CalculatorInput(expression=expression), context()))["result"]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ import pytest
 
 from blobs import FolderBlobs
 from chassis.pools import Pool
+from tests.kit.tools import context
 from turn_runner import execution
 from turn_runner.execution import Prepared, Result
 from turn_runner.narration import AskedCall
 from turn_runner.outputs import Outputs
-from turn_runner.tools import TOOLS, Tool, ToolFailed
+from turn_runner.tools import TOOLS, Tool, ToolContext, ToolFailed
 from turn_runner.tools.tool import Input
 
 NAMES = {"calculator", "current_time"}
@@ -35,8 +36,8 @@ def asked(arguments: str, name: str = "calculator") -> AskedCall:
     return AskedCall("p", name, pieces=[arguments])
 
 
-def tool(run: Callable[[Input], Awaitable[Any]], timeout: float = 10) -> Prepared:
-    made = Tool(name="probe", description="-", input=Input, run=run, timeout=timeout)
+def tool(run: Callable[[Input, ToolContext], Awaitable[Any]], timeout: float = 10) -> Prepared:
+    made = Tool(name="probe", title="Probe", summary="-", description="-", input=Input, run=run, timeout=timeout)
     return Prepared(made, Input())
 
 
@@ -90,27 +91,27 @@ def test_a_tool_that_is_not_offered_is_not_there() -> None:
 async def test_a_tool_that_takes_too_long_is_cut_off(outputs: Outputs) -> None:
     ended = asyncio.Event()
 
-    async def slow(_: Input) -> None:
+    async def slow(_: Input, __: ToolContext) -> None:
         try:
             await asyncio.Event().wait()
         finally:
             ended.set()
 
-    result = await execution.run(tool(slow, timeout=0.01), outputs)
+    result = await execution.run(tool(slow, timeout=0.01), outputs, context())
     assert result.error_text == "probe did not finish within 0.01 s."
     assert not result.was_malformed
     assert ended.is_set()
 
 
 async def test_what_a_tool_refuses_is_told_and_what_breaks_is_not_shown(outputs: Outputs) -> None:
-    async def refuses(_: Input) -> None:
+    async def refuses(_: Input, __: ToolContext) -> None:
         raise ToolFailed("There is no such thing.")
 
-    async def breaks(_: Input) -> None:
+    async def breaks(_: Input, __: ToolContext) -> None:
         raise KeyError("a secret detail")
 
-    assert (await execution.run(tool(refuses), outputs)).error_text == "There is no such thing."
-    broken = await execution.run(tool(breaks), outputs)
+    assert (await execution.run(tool(refuses), outputs, context())).error_text == "There is no such thing."
+    broken = await execution.run(tool(breaks), outputs, context())
     assert "broke" in (broken.error_text or "")
     assert "secret" not in (broken.error_text or "")
 
@@ -118,11 +119,11 @@ async def test_what_a_tool_refuses_is_told_and_what_breaks_is_not_shown(outputs:
 async def test_a_cancelled_tool_is_cancelled_and_no_result(outputs: Outputs) -> None:
     started = asyncio.Event()
 
-    async def waits(_: Input) -> None:
+    async def waits(_: Input, __: ToolContext) -> None:
         started.set()
         await asyncio.Event().wait()
 
-    task = asyncio.create_task(execution.run(tool(waits), outputs))
+    task = asyncio.create_task(execution.run(tool(waits), outputs, context()))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -131,10 +132,10 @@ async def test_a_cancelled_tool_is_cancelled_and_no_result(outputs: Outputs) -> 
 
 @pytest.mark.parametrize("output", [None, "text", 1, [1, {"a": None}], {"ä": "ö"}], ids=repr)
 async def test_small_outputs_pass_unchanged(outputs: Outputs, output: Any) -> None:
-    async def gives(_: Input) -> Any:
+    async def gives(_: Input, __: ToolContext) -> Any:
         return output
 
-    result = await execution.run(tool(gives), outputs)
+    result = await execution.run(tool(gives), outputs, context())
     assert result == Result(output=output)
     assert orjson.loads(result.for_model) == output
 
@@ -147,8 +148,8 @@ async def test_small_outputs_pass_unchanged(outputs: Outputs, output: Any) -> No
 async def test_an_output_that_is_not_json_is_a_fault_of_the_tool_and_no_exception(
     outputs: Outputs, output: Any
 ) -> None:
-    async def gives(_: Input) -> Any:
+    async def gives(_: Input, __: ToolContext) -> Any:
         return output
 
-    result = await execution.run(tool(gives), outputs)
+    result = await execution.run(tool(gives), outputs, context())
     assert "broke" in (result.error_text or "")

@@ -18,7 +18,7 @@ from turn_runner.held import HandOver
 from turn_runner.lease import Lease
 from turn_runner.narration import AskedCall
 from turn_runner.tool_use import ToolUse
-from turn_runner.tools import TOOLS, Tool
+from turn_runner.tools import TOOLS, Tool, ToolContext
 from turn_runner.tools.tool import Input
 
 ASLEEP = 15.0
@@ -42,6 +42,8 @@ class Held:
     lease: Lease
     clock: list[float]
     sleeps: float = 0.0
+    claim: Any = field(default_factory=lambda: SimpleNamespace(user_id=uuid4()))
+    turn_id: UUID = field(default_factory=uuid4)
     hands_over: bool = False
     is_halted: bool = False
     is_lost: bool = False
@@ -86,11 +88,11 @@ def begun() -> Iterator[list[str]]:
     began: list[str] = []
 
     def tool(name: str, *, again: bool) -> Tool[Any]:
-        async def run(_: Input) -> str:
+        async def run(_: Input, __: ToolContext) -> str:
             began.append(name)
             return "done"
 
-        return Tool(name=name, description=name, input=Input, run=run, is_idempotent=again)
+        return Tool(name=name, title=name, summary=name, description=name, input=Input, run=run, is_idempotent=again)
 
     added = {"pay": tool("pay", again=False), "look": tool("look", again=True)}
     TOOLS.update(added)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from chassis import faults, logs, metrics
 from turn_runner.narration import AskedCall
 from turn_runner.outputs import Outputs, Result
-from turn_runner.tools import TOOLS, Tool, ToolFailed
+from turn_runner.tools import TOOLS, Tool, ToolContext, ToolFailed
 from turn_runner.tools.tool import Input
 
 __all__ = ["INPUT_LIMIT", "Prepared", "Result", "prepare", "run"]
@@ -58,12 +58,12 @@ def prepare(call: AskedCall, names: set[str], *, most_bytes: int = INPUT_LIMIT) 
         return Result(error_text=_explained(wrong), was_malformed=True)
 
 
-async def run(prepared: Prepared, outputs: Outputs) -> Result:
+async def run(prepared: Prepared, outputs: Outputs, context: ToolContext) -> Result:
     """Never raises but for cancellation: whatever goes wrong is a result."""
     tool = prepared.tool
     try:
         async with asyncio.timeout(tool.timeout):
-            output = await tool.run(prepared.input)
+            output = await tool.run(prepared.input, context)
         faults.reached("during_tool")
         result = await outputs.bounded(tool.name, output)
     except ToolFailed as failed:

@@ -19,7 +19,7 @@ from turn_runner.execution import Prepared, Result
 from turn_runner.held import Halted, HeldTurn
 from turn_runner.narration import AskedCall
 from turn_runner.resumption import LeftCall
-from turn_runner.tools import Tool
+from turn_runner.tools import Tool, ToolContext
 
 
 class ToolUse:
@@ -62,16 +62,17 @@ class ToolUse:
                 held.halt("user")
                 raise Halted
             held.open_calls[call.id] = "started"
-        return await held.interruptible(self._execute(prepared))
+        return await held.interruptible(self._execute(call, prepared))
 
-    async def _execute(self, prepared: Prepared) -> Result:
+    async def _execute(self, call: AskedCall, prepared: Prepared) -> Result:
         """One more look at the clock, with nothing in between: a runner that slept starts no tool."""
         held = self._held
         await held.work.lease.good()
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")
-        return await execution.run(prepared, held.work.outputs)
+        context = ToolContext(held.claim.user_id, held.turn_id, call.id, held.work.settings)
+        return await execution.run(prepared, held.work.outputs, context)
 
     async def _finish(self, call: AskedCall, result: Result) -> None:
         """(c) The result is in the log before it is committed, and nothing else is between the two."""

@@ -6,8 +6,9 @@ from store.models.base import Model
 from store.models.blobs import Blob, BlobReference
 from store.models.dead_letters import DeadLetter
 from store.models.outbox import InboxRow, OutboxRow
+from store.models.settings import DeploymentSetting, Provider, UserSetting
 from store.models.threads import Message, MessagePart, Thread
-from store.models.turns import Attempt, LedgerEntry, Runner, ToolCall, Turn
+from store.models.turns import Attempt, LedgerEntry, Prompt, Runner, ToolCall, Turn
 
 __all__ = [
     "Agent",
@@ -16,6 +17,7 @@ __all__ = [
     "Blob",
     "BlobReference",
     "DeadLetter",
+    "DeploymentSetting",
     "InboxRow",
     "Invite",
     "LedgerEntry",
@@ -23,10 +25,13 @@ __all__ = [
     "MessagePart",
     "Model",
     "OutboxRow",
+    "Prompt",
+    "Provider",
     "Runner",
     "Session",
     "Thread",
     "ToolCall",
     "Turn",
     "User",
+    "UserSetting",
 ]

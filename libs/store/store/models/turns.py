@@ -70,6 +70,8 @@ class ToolCall(Model):
     error_text: Mapped[str | None]
     epoch: Mapped[int]
     is_idempotent: Mapped[bool]
+    is_hosted: Mapped[bool]
+    """The provider ran it within the model call (its own search); it is shown, and never sent back as a call."""
     started_at: Mapped[datetime | None]
     done_at: Mapped[datetime | None]
 
@@ -101,6 +103,24 @@ class Attempt(Model):
     first_token_ms: Mapped[int | None]
     ended_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
+    purpose: Mapped[str]
+    """`answer`, or `title`: a call beside the answer, made after the turn has ended."""
+    prompt_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """Instructions and tools as the model saw them: a row of `prompts`."""
+    prompt_tail: Mapped[str | None]
+    """The end of the instructions, which changes from turn to turn."""
+
+
+class Prompt(Model):
+    """Instructions and tools that a model was given, kept once for all attempts that saw the same."""
+
+    __tablename__ = "prompts"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    blocks: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    tools: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    created_at: Mapped[datetime]
 
 
 class LedgerEntry(Model):

@@ -6,9 +6,9 @@ from typing import Any
 
 from chassis import faults
 from turn_runner.tools import calculator, current_time, leave_mark
-from turn_runner.tools.tool import Tool, ToolFailed
+from turn_runner.tools.tool import Tool, ToolContext, ToolFailed
 
-__all__ = ["PROFILES", "TOOLS", "Tool", "ToolFailed", "offered"]
+__all__ = ["PROFILES", "TOOLS", "Tool", "ToolContext", "ToolFailed", "offered"]
 
 TOOLS: dict[str, Tool[Any]] = {tool.name: tool for tool in (calculator.TOOL, current_time.TOOL, leave_mark.TOOL)}
 

@@ -9,7 +9,7 @@ from typing import Any
 import simpleeval
 from pydantic import Field
 
-from turn_runner.tools.tool import Input, Tool, ToolFailed
+from turn_runner.tools.tool import Input, Tool, ToolContext, ToolFailed
 
 simpleeval.MAX_POWER = 1000  # both base and exponent: enough for a person, and never a second of CPU
 
@@ -44,7 +44,7 @@ class CalculatorInput(Input):
     )
 
 
-async def calculate(wanted: CalculatorInput) -> dict[str, Any]:
+async def calculate(wanted: CalculatorInput, _: ToolContext) -> dict[str, Any]:
     evaluator = simpleeval.SimpleEval(functions=_FUNCTIONS, names=_NAMES)
     try:
         result = evaluator.eval(wanted.expression, _parsed(wanted.expression))
@@ -85,6 +85,8 @@ def _plain(result: Any) -> int | float | bool | str:
 
 TOOL = Tool(
     name="calculator",
+    title="Calculator",
+    summary="Exact arithmetic.",
     description=(
         "Evaluates one arithmetic expression exactly: + - * / // % **, comparisons, sqrt, log, exp, trigonometry, "
         "round, min, max, pi, e. Use it for any sum that is not trivial. Not for algebra, units or dates."

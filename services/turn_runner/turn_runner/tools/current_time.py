@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
 
-from turn_runner.tools.tool import Input, Tool, ToolFailed
+from turn_runner.tools.tool import Input, Tool, ToolContext, ToolFailed
 
 
 class CurrentTimeInput(Input):
     zone: str = Field("UTC", max_length=64, description="IANA time zone, for example Europe/Berlin")
 
 
-async def current_time(wanted: CurrentTimeInput) -> dict[str, Any]:
+async def current_time(wanted: CurrentTimeInput, _: ToolContext) -> dict[str, Any]:
     try:
         zone = ZoneInfo(wanted.zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as unknown:
@@ -31,6 +31,8 @@ async def current_time(wanted: CurrentTimeInput) -> dict[str, Any]:
 
 TOOL = Tool(
     name="current_time",
+    title="Current time",
+    summary="The date and time, in any time zone.",
     description=(
         "The current date and time in a time zone. Use it whenever an answer depends on now. The result holds the "
         "local time as ISO 8601 with its offset, and the weekday. Not for converting other times between zones."

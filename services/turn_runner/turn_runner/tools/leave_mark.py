@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from chassis import faults
-from turn_runner.tools.tool import Input, Tool, ToolFailed
+from turn_runner.tools.tool import Input, Tool, ToolContext, ToolFailed
 
 MARKS = "marks"
 """The file in the folder of faults; a line of JSON for each effect: name, pid, at (seconds of the epoch)."""
@@ -23,7 +23,7 @@ class LeaveMarkInput(Input):
     seconds: float = Field(0.0, ge=0, le=5, description="how long it takes after the mark was left")
 
 
-async def leave_mark(wanted: LeaveMarkInput) -> dict[str, Any]:
+async def leave_mark(wanted: LeaveMarkInput, _: ToolContext) -> dict[str, Any]:
     folder = faults.folder()
     if folder is None:
         raise ToolFailed("There is no crash test to leave a mark for.")
@@ -44,6 +44,8 @@ def _write(path: Path, name: str) -> None:
 
 TOOL = Tool(
     name="leave_mark",
+    title="Leave a mark",
+    summary="A side effect for crash tests.",
     description="Leaves a mark that a crash test counts. It is not idempotent: every call leaves another.",
     input=LeaveMarkInput,
     run=leave_mark,

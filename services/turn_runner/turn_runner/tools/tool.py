@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
+from turn_runner.settings import RunnerSettings
+
+Where = Literal["server", "workstation", "client", "mcp"]
 Tier = Literal["read", "proposal", "write", "approval", "operator"]
 
 
@@ -26,14 +30,32 @@ class ToolFailed(Exception):
 
 
 @dataclass(frozen=True)
+class ToolContext:
+    """For whom a tool runs, and with what."""
+
+    user_id: UUID
+    turn_id: UUID
+    call_id: UUID
+    """Ours; `turn_id/call_id` is the idempotency key for a system that takes one."""
+    settings: RunnerSettings
+    user_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The user's own saved settings, by name."""
+
+
+@dataclass(frozen=True)
 class Tool(Generic[I]):
-    """`description` says when to use it, what the result means, and what it is not for. `timeout` is in seconds."""
+    """`description` tells the model when to use it, what the result means, and what it is not for; `title` and
+    `summary` tell a person. `timeout` is in seconds.
+    """
 
     name: str
+    title: str
+    summary: str
     description: str
     input: type[I]
-    run: Callable[[I], Awaitable[Any]]
+    run: Callable[[I, ToolContext], Awaitable[Any]]
     tier: Tier = "read"
+    where: Where = "server"
     is_idempotent: bool = True
     timeout: float = 10.0
 

@@ -1,0 +1,17 @@
+"""For whom a tool runs in a unit test."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from turn_runner.tools import ToolContext
+
+_NOBODY = UUID(int=0)
+
+
+def context(**settings: Any) -> ToolContext:
+    """A context of nobody's, with only these of the runner's settings."""
+    own: Any = SimpleNamespace(**settings)
+    return ToolContext(_NOBODY, _NOBODY, _NOBODY, own)

@@ -85,8 +85,9 @@ class ToolCallDelta:
 class Usage:
     """Tokens of the whole call; comes just before `Finish`, if the provider reports it at all.
 
-    `cached` is a part of `input`, `reasoning` a part of `output`. `cost` is in millionths of a dollar and None
-    unless the provider itself reported it.
+    `cached` and `written` (into the provider's cache, which some charge for) are parts of `input`, `reasoning` a part
+    of `output`. `searches` counts the provider's own web searches. `cost` is in millionths of a dollar and None unless
+    the provider itself reported it.
     """
 
     input: int
@@ -94,6 +95,8 @@ class Usage:
     output: int
     reasoning: int
     cost: int | None = None
+    written: int = 0
+    searches: int = 0
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from tests.kit.gateway import person_at
 SERVICES = ("gateway", "turn_runner")
 SERVERS_OWN = {"alembic_version"}
 # Machinery, read across users by design and by no user: no policy, and granted to the system logins.
-WITHOUT_OWNER = {"outbox", "inbox", "dead_letters", "runners", "blobs"} | SERVERS_OWN
+WITHOUT_OWNER = {"outbox", "inbox", "dead_letters", "runners", "blobs", "deployment_settings"} | SERVERS_OWN
 
 # All that a login which passes the policies may do. A grant beyond this list needs a reason and a line here.
 SYSTEM_GRANTS = {
@@ -31,6 +31,8 @@ SYSTEM_GRANTS = {
         "outbox": {"SELECT", "INSERT", "UPDATE", "DELETE"},
         "inbox": {"SELECT", "INSERT"},
         "dead_letters": {"SELECT", "UPDATE", "DELETE"},
+        "deployment_settings": {"SELECT", "INSERT", "UPDATE", "DELETE"},
+        "providers": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     },
     "turn_runner_system": {
         "runners": {"SELECT", "INSERT", "UPDATE", "DELETE"},
@@ -45,6 +47,9 @@ SYSTEM_GRANTS = {
         "dead_letters": {"SELECT", "INSERT", "UPDATE"},
         "blobs": {"SELECT", "INSERT", "UPDATE", "DELETE"},
         "blob_references": {"SELECT"},
+        "deployment_settings": {"SELECT"},
+        "providers": {"SELECT"},
+        "users": {"SELECT"},
     },
 }
 

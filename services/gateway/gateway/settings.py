@@ -78,6 +78,10 @@ class GatewaySettings(ServiceSettings):
     messages_per_user: int = setting(0, "messages per user, channel and window; 0: no limit", ge=0)
     message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
 
+    # Agents
+    agents_per_user: int = setting(200, "agents of one user, those put away included", unit="agents", ge=1)
+    standing_orders_limit: int = setting(20_000, "longest standing orders of an agent", unit="characters", ge=100)
+
     # Blobs
     blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64)
     blob_queue: int = setting(512, "reads of blobs that may wait for a thread; more get 503", ge=0)

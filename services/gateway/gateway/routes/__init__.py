@@ -1,11 +1,12 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, threads, tokens, turns
+from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, threads, tokens, tools, turns
 
 ROUTES = (
     accounts.routes,
     tokens.routes,
     agents.routes,
+    tools.routes,
     threads.routes,
     turns.routes,
     chat.routes,

@@ -31,6 +31,11 @@ class Thread(Model):
     created_at: Mapped[datetime]
     touched_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
+    model: Mapped[str | None]
+    """What answers here, instead of the agent's."""
+    effort: Mapped[str | None]
+    deleted_at: Mapped[datetime | None]
+    """Shown nowhere any more; it may be brought back until the sweep takes it for good."""
 
 
 class Message(Model):

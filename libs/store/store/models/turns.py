@@ -126,7 +126,8 @@ class Prompt(Model):
 class LedgerEntry(Model):
     __tablename__ = "ledger"
 
-    turn_id: Mapped[UUID] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True)
+    turn_id: Mapped[UUID] = mapped_column(primary_key=True)
+    """No foreign key: what was used stays used when its thread is gone for good."""
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     agent_id: Mapped[UUID]
     thread_id: Mapped[UUID]
@@ -139,6 +140,8 @@ class LedgerEntry(Model):
     cost_micros: Mapped[int | None] = mapped_column(BigInteger)
     is_estimated: Mapped[bool]
     attempts: Mapped[int]
+    unpriced: Mapped[int]
+    """Model calls among them whose cost nobody knows."""
     duration_ms: Mapped[int | None]
     first_token_ms: Mapped[int | None]
     status: Mapped[str]

@@ -43,13 +43,14 @@ _SETTLE = text("""
 
 WRITE_LEDGER = text("""
     insert into ledger (turn_id, user_id, agent_id, thread_id, model_asked, model_served, input_tokens, cached_tokens,
-        output_tokens, reasoning_tokens, cost_micros, is_estimated, attempts, duration_ms, first_token_ms, status,
-        ended_by, ended_at)
+        output_tokens, reasoning_tokens, cost_micros, is_estimated, attempts, unpriced, duration_ms, first_token_ms,
+        status, ended_by, ended_at)
     select t.id, t.user_id, t.agent_id, t.thread_id,
         (select model_asked from attempts where turn_id = t.id order by started_at desc limit 1),
         (select model_served from attempts where turn_id = t.id order by started_at desc limit 1),
         sum(a.input_tokens), sum(a.cached_tokens), sum(a.output_tokens), sum(a.reasoning_tokens), sum(a.cost_micros),
         coalesce(bool_or(a.is_estimated), false), count(a.id),
+        count(a.id) filter (where a.cost_micros is null and a.state <> 'failed'),  -- a call that failed cost nothing
         extract(epoch from t.ended_at - t.accepted_at) * 1000,
         min(extract(epoch from a.started_at - t.accepted_at) * 1000 + a.first_token_ms),
         t.status, t.ended_by, t.ended_at

@@ -77,7 +77,7 @@ _LOCK_THREAD = text("select user_id, agent_id from threads where id = :thread fo
 # Locks the row, and then the user; says that the thread was used. The first words name it until there is a title.
 _USE_THREAD = text(f"""
     update threads set touched_at = clock_timestamp(), archived_at = null, title = coalesce(title, :title)
-    where id = :thread
+    where id = :thread and deleted_at is null
     returning agent_id, {USER_LOCK}
 """)  # noqa: S608 - a constant of ours
 

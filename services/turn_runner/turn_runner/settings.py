@@ -31,6 +31,11 @@ class RunnerSettings(ServiceSettings):
     )
 
     model: str | None = setting(None, "provider/model that answers where none was chosen")
+    model_cheap: str | None = setting(
+        None, "provider/model for small things such as titles; unset: a small one of the answer's provider"
+    )
+    model_override: str | None = setting(None, "provider/model that answers whatever was chosen")
+    titles: bool = setting(True, "whether threads get a title from the cheap model after the first answer")
     openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",))
     openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",))
     model_first_byte: float = setting(

@@ -35,6 +35,7 @@ task that iterates also drops the connection at once. In a loop where every micr
 from llm.call import Call, Model, Wire, WireAbilities
 from llm.connections import Patience
 from llm.errors import (
+    Adapted,
     AnswerTooLarge,
     KeyRefused,
     ModelBusy,
@@ -60,6 +61,7 @@ from llm.events import (
     Usage,
 )
 from llm.models import Models, ModelSettings
+from llm.ollama_request import OllamaSettings
 from llm.provider import Kind, Provider, Wants
 from llm.requests import (
     Assistant,
@@ -76,6 +78,7 @@ from llm.requests import (
 )
 
 __all__ = [
+    "Adapted",
     "AnswerTooLarge",
     "Assistant",
     "Call",
@@ -95,6 +98,7 @@ __all__ = [
     "ModelUnknown",
     "Models",
     "NotConfigured",
+    "OllamaSettings",
     "Patience",
     "Provider",
     "Reasoning",

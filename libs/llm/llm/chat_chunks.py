@@ -14,8 +14,10 @@ from llm.events import (
     Event,
     Finish,
     FinishReason,
+    ReasoningData,
     ReasoningDelta,
     Served,
+    Source,
     TextDelta,
     ToolCallDelta,
     ToolCallStart,
@@ -65,9 +67,13 @@ class ChunkReader:
     __slots__ = (
         "_call_at",
         "_calls",
+        "_details",
+        "_origin",
         "_raw_finish",
         "_served",
+        "_sources",
         "_template",
+        "_thinks_in",
         "begun",
         "done",
         "model",
@@ -75,8 +81,13 @@ class ChunkReader:
         "usage",
     )
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, origin: str = "") -> None:
+        """`origin` marks the reasoning, so that the next step can send it back; none, and it is not kept."""
         self.model = model
+        self._origin = origin
+        self._thinks_in = ""
+        self._details: list[dict[str, Any]] = []
+        self._sources: set[str] = set()
         self.usage: Usage | None = None
         self.begun = False
         self.started = False
@@ -127,9 +138,12 @@ class ChunkReader:
                 started=self.started,
             )
         events: list[Event] = []
+        self._close_thought(events)
         for call in self._calls:
             if not call.announced:
                 self._announce(call, events)
+        if self._details and self._origin:
+            events.append(ReasoningData(self._origin, {"details": self._details}))
         if self.usage is not None:
             events.append(self.usage)
         raw = self._raw_finish or ""
@@ -164,7 +178,7 @@ class ChunkReader:
             delta = choice.get("delta")
             if delta:
                 text = delta.get("content")
-                if text and len(delta) == 1 and type(text) is str:
+                if text and len(delta) == 1 and type(text) is str and not self._thinks_in:
                     self.started = True
                     events.append(TextDelta(text))
                 else:
@@ -188,18 +202,54 @@ class ChunkReader:
         before = len(events)
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if reasoning and type(reasoning) is str:
+            if not self._thinks_in:
+                self._template = Template()  # the next text has to be seen, for it ends the reasoning
+            self._thinks_in = "reasoning_content" if delta.get("reasoning_content") else "reasoning"
             events.append(ReasoningDelta(reasoning))
+        if details := delta.get("reasoning_details"):
+            self._keep(details)
         for text in (delta.get("content"), delta.get("refusal")):
             if not text:
                 continue
+            self._close_thought(events)
             if type(text) is str:
                 events.append(TextDelta(text))
             else:
                 _parts(text, events)
         for fragment in delta.get("tool_calls") or ():
             self.started = True
+            self._close_thought(events)
             self._fragment(fragment, events)
+        for annotation in delta.get("annotations") or ():
+            self._annotation(annotation, events)
         self.started = self.started or len(events) > before
+
+    def _close_thought(self, events: list[Event]) -> None:
+        """Reasoning has ended: what has to go back with the next step, if it is not told by the provider in detail."""
+        if self._thinks_in and self._origin and not self._details:
+            events.append(ReasoningData(self._origin, {"field": self._thinks_in}))
+        self._thinks_in = ""
+
+    def _keep(self, details: list[dict[str, Any]]) -> None:
+        """OpenRouter's account of the reasoning, in pieces with the same index: texts grow, signatures come once."""
+        for piece in details:
+            last = self._details[-1] if self._details else None
+            if last is None or (last.get("index"), last["type"]) != (piece.get("index"), piece["type"]):
+                self._details.append(dict(piece))
+                continue
+            for name, value in piece.items():
+                is_text = name in ("text", "summary", "data") and isinstance(value, str)
+                if is_text and isinstance(last.get(name), str):
+                    last[name] += value
+                elif value is not None:
+                    last[name] = value
+
+    def _annotation(self, annotation: dict[str, Any], events: list[Event]) -> None:
+        cited: dict[str, Any] = annotation.get("url_citation") or {}
+        url = cited.get("url")
+        if url and url not in self._sources:
+            self._sources.add(url)
+            events.append(Source(url, str(cited.get("title") or "")))
 
     def _fragment(self, fragment: dict[str, Any], events: list[Event]) -> None:
         function: dict[str, Any] = fragment.get("function") or {}
@@ -247,7 +297,8 @@ def _is_only_text(chunk: dict[str, Any], served: bool) -> bool:
     """Whether a chunk that yielded one text has changed nothing else: no usage, no finish, no piece of a call."""
     choice = chunk["choices"][0]
     is_silent = not (chunk.get("usage") or chunk.get("error") or choice.get("finish_reason"))
-    return is_silent and not choice["delta"].get("tool_calls") and (served or not chunk.get("model"))
+    others = ("tool_calls", "reasoning_details", "annotations")
+    return is_silent and not any(map(choice["delta"].get, others)) and (served or not chunk.get("model"))
 
 
 def _parts(content: list[dict[str, Any]], events: list[Event]) -> None:

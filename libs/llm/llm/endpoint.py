@@ -5,14 +5,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, frozen=True)
 class Endpoint:
-    """A base URL, which ends with `/v1` or the like, and a key, empty for none.
-
-    `limit_field` is what this provider calls the bound on an answer.
-    """
+    """A base URL, which ends with `/v1` or the like, and a key, empty for none."""
 
     base_url: str
     key: str = field(default="", repr=False)
-    limit_field: str = "max_tokens"
 
     def url(self, path: str) -> str:
         return f"{self.base_url.rstrip('/')}/{path}"

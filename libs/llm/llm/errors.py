@@ -47,6 +47,13 @@ class ModelBusy(ModelError):
     retryable = True
 
 
+class Adapted(ModelError):
+    """The provider does not take a part of the request that it can do without; the next one will leave it out."""
+
+    code = "request_adapted"
+    retryable = True
+
+
 class StreamBroken(ModelError):
     """There was no usable answer, or it broke off: the connection, its bytes, or its silence. Try again.
 

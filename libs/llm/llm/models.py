@@ -3,14 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from llm import demo, provider
+from llm import chat_request, demo, provider
 from llm.call import Model
 from llm.connections import Connections, Patience
 from llm.endpoint import Endpoint
 from llm.errors import NotConfigured
 from llm.listing import FirstModel
+from llm.ollama_chat import OllamaModel
+from llm.ollama_request import OllamaSettings
 from llm.openai_chat import ChatModel
-from llm.provider import AUTO, DEFAULT_MODEL, Provider, Wants
+from llm.openai_responses import ResponsesModel
+from llm.provider import AUTO, DEFAULT_MODEL, Provider, Wants, ollama_root
+from llm.quirks import Quirks
 
 SETTERS = {
     "openai": "OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys",
@@ -35,6 +39,7 @@ class ModelSettings:
     patience: Patience = field(default_factory=Patience)
     demo_pace: float = demo.PACE
     providers: tuple[Provider, ...] = ()
+    ollama: OllamaSettings = field(default_factory=OllamaSettings)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "ModelSettings":
@@ -54,6 +59,7 @@ class Models:
         """Those of the settings, which serve where a call names none."""
         self.connections = Connections(self.settings.patience)
         self._first: dict[Provider, FirstModel] = {}
+        self._quirks = Quirks()
 
     def default_id(self, providers: Sequence[Provider] | None = None) -> str:
         """The model that answers where none was chosen. The demo only where there is no provider."""
@@ -96,18 +102,34 @@ class Models:
         """The wire for this provider's kind and what is wanted of it."""
         if found.is_keyless:
             raise NotConfigured(f"{model_id} needs a key: set {SETTERS[found.kind]}")
-        if found.kind in ("anthropic", "gemini"):
-            raise NotConfigured(f"there is no wire for {found.kind} yet")
-        return ChatModel(model_id, self._name(name, found), _endpoint(found), self.connections)
+        endpoint, quirks = Endpoint(found.address, found.key), self._quirks
+        match found.kind:
+            case "anthropic" | "gemini":
+                from llm.litellm_model import LitellmModel
 
-    def _name(self, name: str, found: Provider) -> str | FirstModel:
-        if name != AUTO or DEFAULT_MODEL[found.kind] != AUTO:
+                return LitellmModel(model_id, name, found, self.settings.patience)
+            case "ollama":
+                endpoint = Endpoint(ollama_root(found.address), found.key)
+                named = self._named(name, found, endpoint, "api/tags")
+                ollama = self.settings.ollama
+                return OllamaModel(model_id, named, endpoint, self.connections, settings=ollama, quirks=quirks)
+            case "openai" if wants.hosted_search or wants.reasoning:
+                return ResponsesModel(model_id, name, endpoint, self.connections, quirks)
+            case "openai":
+                return self._chat(model_id, name, endpoint, chat_request.OPENAI)
+            case "openrouter":
+                return self._chat(model_id, name, endpoint, chat_request.OPENROUTER)
+            case "compatible":
+                named = self._named(name, found, endpoint, "models")
+                return self._chat(model_id, named, endpoint, chat_request.COMMON)
+
+    def _chat(self, model_id: str, name: str | FirstModel, endpoint: Endpoint, dialect: chat_request.Dialect) -> Model:
+        return ChatModel(model_id, name, endpoint, self.connections, dialect=dialect, quirks=self._quirks)
+
+    def _named(self, name: str, found: Provider, endpoint: Endpoint, path: str) -> str | FirstModel:
+        """The name itself, or whatever the server lists first."""
+        if name != AUTO:
             return name
         if found not in self._first:
-            self._first[found] = FirstModel(_endpoint(found), self.connections, DEFAULT_MODEL["openai"])
+            self._first[found] = FirstModel(endpoint, self.connections, DEFAULT_MODEL["openai"], path=path)
         return self._first[found]
-
-
-def _endpoint(found: Provider) -> Endpoint:
-    # OpenAI's reasoning models refuse the old name, most imitators do not know the new one.
-    return Endpoint(found.address, found.key, "max_completion_tokens" if found.kind == "openai" else "max_tokens")

@@ -80,9 +80,11 @@ class Wants:
     """What a call must be able to do, so that the wire is chosen by it.
 
     hosted_search: the provider itself searches the web while it answers.
+    reasoning:     the model reasons, and what it thought is to be kept from step to step.
     """
 
     hosted_search: bool = False
+    reasoning: bool = False
 
 
 def from_environment(environment: Mapping[str, str]) -> tuple[Provider, ...]:
@@ -112,6 +114,11 @@ def openai_provider(base_url: str, key: str) -> Provider | None:
         return None
     is_openai = not base_url or base_url.startswith("https://api.openai.com/")
     return Provider("openai", "openai" if is_openai else "compatible", base_url=base_url, key=key)
+
+
+def ollama_root(address: str) -> str:
+    """Where Ollama's own wire is: people often give the address that other programs want."""
+    return address.removesuffix("/v1").removesuffix("/api")
 
 
 def named(name: str, providers: Sequence[Provider]) -> Provider | None:

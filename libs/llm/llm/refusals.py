@@ -83,7 +83,7 @@ def _error(model: str, status: int, detail: str, wait: float | None, *, started:
     if status in (401, 403):
         return KeyRefused(f"{model}: the provider refused the key", detail=detail, status=status, started=started)
     if status == 404:
-        text = f"{model}: the provider does not know this model, or has no chat completions at this address"
+        text = f"{model}: the provider does not know this model, or has no such interface at this address"
         return ModelUnknown(text, detail=detail, status=status, started=started)
     if 300 <= status < 400:
         text = f"{model}: the provider's address has moved; set its base URL to the final address"

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from llm import Assistant, Request, System, Tool, ToolCall, ToolResult, User
-from llm.chat_request import encode
+from llm.chat_request import OPENAI, encode
 
 CONVERSATION = (
     System("Be brief."),
@@ -37,7 +37,7 @@ def test_a_conversation():
 def test_tools_and_limits():
     tool = Tool("now", "The time.", {"type": "object", "properties": {}})
     request = Request((User("x"),), (tool,), tool_choice="none", max_tokens=7, temperature=0.5)
-    body = orjson.loads(encode(request, "m", limit_field="max_completion_tokens"))
+    body = orjson.loads(encode(request, "m", dialect=OPENAI))
     assert body["tools"][0]["function"] == {"name": "now", "description": "The time.", "parameters": tool.schema}
     assert (body["tool_choice"], body["max_completion_tokens"], body["temperature"]) == ("none", 7, 0.5)
     assert "tool_choice" not in orjson.loads(encode(Request((User("x"),)), "m"))

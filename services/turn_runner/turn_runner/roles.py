@@ -12,28 +12,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from llm import demo
-from llm.provider import Kind, Provider, named
+from llm.provider import Provider, named
 
 Source = Literal["override", "turn", "thread", "agent", "user", "deployment", "default"]
 
-CHEAP_MODEL: Mapping[Kind, str] = {
-    "openai": "gpt-5-nano",
-    "anthropic": "claude-haiku-4-5",
-    "gemini": "gemini-2.5-flash-lite",
-}
-"""By kind of provider; where there is none, the model of the turn does small things too."""
 
+class Known(Protocol):
+    """The part of `llm.catalogue.Catalogue` that is asked here; none of it waits for anybody."""
 
-class Aliases(Protocol):
-    """The part of the catalogue that is asked here."""
+    def resolve_alias(self, model_id: str, providers: Sequence[Provider]) -> str: ...
 
-    def resolve_alias(self, alias: str, providers: Sequence[Provider], /) -> str: ...
-
-
-class Defaults(Protocol):
-    """The part of `llm.Models` that is asked here."""
-
-    def default_id(self, providers: Sequence[Provider] | None = None) -> str: ...
+    def default(self, provider: Provider, role: Literal["chat", "cheap"] = "chat") -> str | None: ...
 
 
 class Wishes(Protocol):
@@ -80,8 +69,7 @@ class Roles:
 
     wishes: Wishes
     providers: Sequence[Provider]
-    aliases: Aliases
-    defaults: Defaults
+    catalogue: Known
 
     def chat(self, choices: Choices | None, *, turn_model: str | None = None, goes_on: bool = False) -> Chosen:
         """Who answers. `turn_model` is what the turn itself names: its sender's wish, or the model that it had."""
@@ -94,16 +82,19 @@ class Roles:
         return Chosen(model_id, source, choices.thread_effort or choices.effort, others)
 
     def cheap(self, answered_by: str) -> Chosen | None:
-        """Who does small things beside an answer; none if nobody can: the demo knows no other words than its own."""
+        """Who does small things beside an answer; none if nobody can: the demo knows no other words than its own.
+
+        Where the deployment names one model for everything, it does these too.
+        """
         if self.wishes.model_cheap:
             return Chosen(self._concrete(self.wishes.model_cheap), "deployment", "low")
         if answered_by == demo.MODEL_ID:
             return None
         provider = named(answered_by.partition("/")[0], self.providers)
-        small = None if provider is None or self.wishes.model_override else CHEAP_MODEL.get(provider.kind)
-        if provider is None or small is None:
-            return Chosen(answered_by, "default", "low")
-        return Chosen(f"{provider.name}/{small}", "default", "low")
+        small = None
+        if provider is not None and not self.wishes.model_override:
+            small = self.catalogue.default(provider, "cheap")
+        return Chosen(small or answered_by, "default", "low")
 
     def _wanted(self, choices: Choices | None, turn_model: str | None, goes_on: bool) -> Iterator[tuple[str, Source]]:
         if goes_on and turn_model:
@@ -120,7 +111,7 @@ class Roles:
             yield str(own), "user"
         if self.wishes.model:
             yield self.wishes.model, "deployment"
-        yield self.defaults.default_id(self.providers), "default"
+        yield (self.catalogue.default(self.providers[0]) if self.providers else None) or demo.MODEL_ID, "default"
 
     def _concrete(self, model_id: str) -> str:
-        return self.aliases.resolve_alias(model_id, self.providers) if "~" in model_id else model_id
+        return self.catalogue.resolve_alias(model_id, self.providers)

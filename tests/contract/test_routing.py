@@ -9,10 +9,7 @@ from contracts.event import EVENTS
 from contracts.subjects import CONSUMERS, STREAMS, kept_subjects
 from tests.kit.routing import SERVICES, Way, covers, subject_of, takers, ways, ways_of
 
-FOR_OUTSIDERS = {
-    "turn.completed.v1": "memory, notifications, channels and /api/events hear it when their services come; until then "
-    "whoever runs Retinue may: it is the one fact that says that an answer is there",
-}
+FOR_OUTSIDERS: dict[str, str] = {}
 """Events that none of our services hears, each with the reason why it is said nevertheless."""
 
 

@@ -56,7 +56,13 @@ GENERIC = {
 }
 """Expressions that name no subject of their own: module and source, with the reason."""
 
-SUBJECT_MAKERS = {"log_subject": "log.*", "stop_subject": "ctl.stop.*", "user_facts": "fact.*.>"}
+SUBJECT_MAKERS = {
+    "log_subject": "log.*",
+    "stop_subject": "ctl.stop.*",
+    "hint_subject": "hint.*",
+    "ended_subject": "fact.*.turn.completed.v1",
+    "user_facts": "fact.*.>",
+}
 
 BROKER_CALLS = {"stream_info": "$JS.API.STREAM.INFO.*", "account_info": "$JS.API.INFO"}
 """Methods of nats-py, and what they ask the broker."""

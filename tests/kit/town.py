@@ -23,6 +23,7 @@ from nats.aio.client import Client
 from blobs import FolderBlobs
 from bus.broker import make_broker
 from bus.connection import connect
+from bus.hints import Hints
 from bus.publish import AckedPublisher, publish_stored
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
@@ -31,6 +32,7 @@ from gateway.addresses import ClientAddresses
 from gateway.app import make_app
 from gateway.auth import Authenticator
 from gateway.cookies import SessionCookie
+from gateway.events.hub import EventHub
 from gateway.parts import Parts
 from gateway.settings import GatewaySettings
 from gateway.streams.streams import Streams
@@ -45,6 +47,7 @@ from turn_runner.log import Logs, Pace
 from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
+from turn_runner.web import Web
 
 ORIGIN = "http://127.0.0.1:8700"
 
@@ -143,7 +146,9 @@ async def _runner(
     outputs = Outputs(
         blobs, threads, store, lease, most_bytes=settings.tool_output_bytes, most_blob_bytes=settings.blob_bytes
     )
-    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits(), outputs)
+    web = Web.of(settings)
+    stack.push_async_callback(web.aclose)
+    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits(), outputs, web)
     slots = Slots(workshop)
     assert await lease.beat(slots)
     stack.push_async_callback(lease.leave)
@@ -173,6 +178,7 @@ async def _gateway(stack: AsyncExitStack, servers: Servers, broker: NatsBroker, 
         auth=Authenticator(store, settings, cookie),
         addresses=ClientAddresses([]),
         streams=streams,
+        events=EventHub(client, settings.event_limits),
         blobs=_blobs(stack, servers, "gateway")[0],
     )
 
@@ -193,7 +199,7 @@ def _relay(
         else:
             await publish_stored(client, subject, payload, id, headers)
 
-    relay = OutboxRelay(store, publish, sweep_every=NEVER)
+    relay = OutboxRelay(store, publish, tell=Hints(client).say, sweep_every=NEVER)
     _spawn(stack, relay.run())
     return relay
 

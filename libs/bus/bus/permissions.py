@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from contracts.subjects import CONSUMERS, TURN_CONSUMER, TURN_REQUESTED, again_subject
+from contracts.subjects import (
+    CONSUMERS,
+    RPC_REPLIES,
+    SETTINGS_CHANGED,
+    TURN_CONSUMER,
+    TURN_REQUESTED,
+    again_subject,
+)
 
 
 class Permissions(TypedDict):
@@ -35,26 +42,30 @@ PERMISSIONS: dict[str, Permissions] = {
             TURN_REQUESTED,
             "log.*",
             "ctl.stop.*",
+            "hint.*",
             "fact.>",
+            "rpc.turn_runner.*",
             *AGAIN,
             "$JS.API.CONSUMER.CREATE.LOG.*.log.*",
             "$JS.API.CONSUMER.DELETE.LOG.*",
             "$JS.API.CONSUMER.MSG.NEXT.LOG.*",
         ],
-        subscribe=["log.*"],
+        subscribe=["log.*", "hint.*", "fact.*.turn.completed.v1", RPC_REPLIES, SETTINGS_CHANGED],
     ),
     "turn_runner": _service(
         "turn_runner",
         publish=[
             TURN_REQUESTED,
             "log.*",
+            "hint.*",
             "fact.>",
+            RPC_REPLIES,
             *AGAIN,
             f"$JS.API.CONSUMER.MSG.NEXT.TURN.{TURN_CONSUMER}",
             f"$JS.API.CONSUMER.INFO.TURN.{TURN_CONSUMER}",
             f"$JS.ACK.TURN.{TURN_CONSUMER}.>",
             "$JS.API.DIRECT.GET.LOG",
         ],
-        subscribe=["ctl.stop.*"],
+        subscribe=["ctl.stop.*", "rpc.turn_runner.*", SETTINGS_CHANGED],
     ),
 }

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from chassis import logs, metrics
+from contracts.hints import Hint
 from store.system import outbox
 
 _MARK_LINGER = 0.05  # seconds in which acknowledged rows gather, so that marking is one statement
@@ -45,6 +46,8 @@ class Row(Protocol):
     def payload(self) -> bytes: ...
     @property
     def headers(self) -> Mapping[str, str]: ...
+    @property
+    def hint(self) -> Hint | None: ...
 
 
 class Publish(Protocol):
@@ -53,6 +56,16 @@ class Publish(Protocol):
     def __call__(
         self, subject: str, payload: bytes, id: UUID, headers: Mapping[str, str] | None = None, /
     ) -> Awaitable[object]: ...
+
+
+class Tell(Protocol):
+    """Say a hint to whoever listens; never raises for a bus that is away."""
+
+    def __call__(self, hint: Hint, /) -> Awaitable[None]: ...
+
+
+async def tell_nobody(_hint: Hint) -> None:
+    """Where no pages are."""
 
 
 class SystemStore(Protocol):
@@ -88,6 +101,7 @@ class OutboxRelay:
         store: SystemStore,
         publish: Publish,
         *,
+        tell: Tell = tell_nobody,
         connected: Connected = lambda: True,
         sweep_every: float = 1.0,
         batch: int = 200,
@@ -97,6 +111,7 @@ class OutboxRelay:
     ) -> None:
         self._store = store
         self._publish = publish
+        self._tell = tell
         self._connected = connected
         self._sweep_every = sweep_every
         self._batch = batch
@@ -107,6 +122,7 @@ class OutboxRelay:
         self._acknowledged = asyncio.Event()
         self._acked: list[UUID] = []
         self._flying: dict[UUID, asyncio.Task[None]] = {}
+        self._telling: set[asyncio.Task[None]] = set()
         self._grudges: dict[UUID, _Grudge] = {}
         self._trouble = ""
 
@@ -118,6 +134,12 @@ class OutboxRelay:
                 continue
             task = asyncio.create_task(self._send_now(row, begun), name=f"outbox-{row.id}")
             self._flying[row.id] = task
+
+    def hint(self, hint: Hint) -> None:
+        """Tell a user's pages to look again; what no row says."""
+        task = asyncio.create_task(self._hint(hint), name="hint")
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
     def wake(self) -> None:
         """Sweep at once, young rows and refused ones too: the bus is back."""
@@ -143,8 +165,13 @@ class OutboxRelay:
             if taken < self._batch or not sent:
                 return relayed
 
+    async def _hint(self, hint: Hint) -> None:
+        await self._tell(hint)
+
     async def _send_now(self, row: Row, begun: float) -> None:
         try:
+            if row.hint is not None:
+                await self._tell(row.hint)
             await self._publish(row.subject, row.payload, row.id, row.headers)
         except Exception as wrong:  # noqa: BLE001 - whatever the bus raises, the row is safe and the sweep comes
             _FAILED.labels(path="memory").inc()

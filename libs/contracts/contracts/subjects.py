@@ -19,6 +19,20 @@ ORIGIN_SUBJECT, ORIGIN_EVENT = "Retinue-Subject", "Retinue-Event"
 TURN_REQUESTED = "turn.requested.v1"
 TURN_CONSUMER = "turn-runner"
 
+SETTINGS_CHANGED = "fact.*.settings.changed.v1"
+"""Heard by every process for itself, whoever changed something; core, because who starts later reads the rows."""
+
+RPC_MODELS = "rpc.turn_runner.models"
+RPC_PROVIDERS = "rpc.turn_runner.providers"
+RPC_KEY_TEST = "rpc.turn_runner.key_test"
+RPC_FOUND = "rpc.turn_runner.found"
+RPC_SETTINGS = "rpc.turn_runner.settings"
+RPC_PULL = "rpc.turn_runner.pull"
+RPC_PULL_STOP = "rpc.turn_runner.pull_stop"
+"""Each runner hears it: whichever fetches that model stops."""
+RPC_REPLIES = "rpc.reply.gateway.*"
+"""Where answers go: a token for each question, and no other inbox of the gateway's."""
+
 
 @dataclass(frozen=True)
 class StreamSpec:
@@ -78,6 +92,16 @@ def log_subject(turn_id: UUID) -> str:
 
 def stop_subject(turn_id: UUID) -> str:
     return f"ctl.stop.{turn_id}"
+
+
+def hint_subject(user_id: UUID) -> str:
+    """Where a user's open pages are told to look again."""
+    return f"hint.{user_id}"
+
+
+def ended_subject(user_id: UUID) -> str:
+    """Every end of one user's turns (`turn.completed.v1`)."""
+    return f"fact.{user_id}.turn.completed.v1"
 
 
 def user_facts(user_id: UUID) -> str:

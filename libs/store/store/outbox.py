@@ -9,9 +9,11 @@ from uuid import UUID
 from sqlalchemy import insert
 
 from contracts.event import Event
+from contracts.hints import Hint
 from contracts.ids import uuid7
 from contracts.sizes import refuse_large
 from contracts.subjects import log_subject
+from contracts.turns import TurnRequested, TurnStatus
 from store.models import OutboxRow
 from store.store import Session
 
@@ -24,11 +26,19 @@ class OutboxMessage:
     payload: bytes
     id: UUID = field(default_factory=uuid7)
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    hint: Hint | None = None
+    """Said to the user's pages by whoever relays this from memory; it is in no row."""
 
 
-def of_event(event: Event, traceparent: str | None = None) -> OutboxMessage:
+def of_event(event: Event, traceparent: str | None = None, hint: Hint | None = None) -> OutboxMessage:
     headers = {"traceparent": traceparent} if traceparent else {}
-    return OutboxMessage(event.subject(), event.to_bytes(), event.id, headers)
+    return OutboxMessage(event.subject(), event.to_bytes(), event.id, headers, hint)
+
+
+def wake_up(user_id: UUID, thread_id: UUID, turn_id: UUID, traceparent: str | None = None) -> OutboxMessage:
+    """For a turn that has just become `queued`: the runners are told, and so are its user's pages."""
+    hint = Hint.of_turn(user_id, thread_id, turn_id, TurnStatus.QUEUED)
+    return of_event(TurnRequested(user_id=user_id, turn_id=turn_id), traceparent, hint)
 
 
 def of_batch(turn_id: UUID, message: bytes) -> OutboxMessage:

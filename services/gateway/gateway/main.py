@@ -13,6 +13,7 @@ from redis.backoff import NoBackoff
 
 from blobs import FolderBlobs
 from bus.connection import connect
+from bus.hints import Hints
 from bus.publish import publish_stored
 from bus.streams import check_streams
 from chassis import logs
@@ -25,6 +26,7 @@ from gateway.addresses import ClientAddresses
 from gateway.app import make_app
 from gateway.auth import Authenticator
 from gateway.cookies import SessionCookie
+from gateway.events.hub import EventHub
 from gateway.parts import Parts
 from gateway.settings import GatewaySettings
 from gateway.streams.streams import Streams
@@ -57,16 +59,18 @@ async def compose(service: Service[GatewaySettings]) -> None:
         auth=Authenticator(store, settings, cookie),
         addresses=ClientAddresses(settings.trusted_proxies),
         streams=Streams(bus, store, settings.stream_limits),
+        events=EventHub(bus, settings.event_limits),
         blobs=FolderBlobs(settings.blob_folder, blob_threads),
     )
     service.spawn("tidy", _tidy(store, settings))
     service.spawn("dead-letters", dead_letters.watch(store, settings))
     service.spawn("streams", parts.streams.run())
+    service.spawn("events", parts.events.run())
     app = make_app(parts)
     listener = bind(settings.host, settings.port) if settings.listen_fd is None else inherited(settings.listen_fd)
     server = HttpServer(app, listener, vanished=settings.stream_vanished)
     await server.start()
-    service.on_stop("http", lambda: _stop_serving(service, server, parts.streams))
+    service.on_stop("http", lambda: _stop_serving(service, server, parts))
     log.info("listening", port=server.port, registration=settings.registration_mode, production=settings.production)
 
 
@@ -107,6 +111,7 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
     relay = OutboxRelay(
         store,
         partial(publish_stored, bus),
+        tell=Hints(bus).say,
         connected=lambda: bus.is_connected,
         sweep_every=settings.outbox_sweep,
         batch=settings.outbox_batch,
@@ -119,12 +124,15 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
     return bus, relay
 
 
-async def _stop_serving(service: Service[GatewaySettings], server: HttpServer, streams: Streams) -> None:
-    """Stop accepting, let requests end, and break what streams are left: their clients resume elsewhere."""
+async def _stop_serving(service: Service[GatewaySettings], server: HttpServer, parts: Parts) -> None:
+    """Stop accepting, end what pages listen to, let requests end, and break what streams are left: their clients
+    resume elsewhere.
+    """
     settings = service.settings
     stopping = asyncio.ensure_future(server.stop(service.grace_left(), settings.connection_linger))
+    parts.events.close()
     await asyncio.wait({stopping}, timeout=min(settings.stream_drain, max(0.0, service.grace_left() - 1)))
-    if broken := streams.reset_all():
+    if broken := parts.streams.reset_all():
         log.info("reset streams", streams=broken)
     await stopping
 

@@ -17,6 +17,7 @@ from contracts.subjects import stop_subject
 from gateway.addresses import ClientAddresses
 from gateway.auth import Authenticator, Caller
 from gateway.cookies import SessionCookie
+from gateway.events.hub import EventHub
 from gateway.settings import GatewaySettings
 from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
@@ -39,6 +40,8 @@ class Parts:
     addresses: ClientAddresses
     streams: Streams
     """Readers of the chunk log."""
+    events: EventHub
+    """Open pages that wait for hints."""
     blobs: BlobStore
 
     async def after_commit(self, rows: list[OutboxMessage], stop: UUID | None = None) -> None:

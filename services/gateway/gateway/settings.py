@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, SecretStr
 from pydantic_settings import NoDecode
 
 from chassis.settings import ServiceSettings, is_loopback, print_table, setting
+from gateway.events.limits import EventLimits
 from gateway.streams.limits import StreamLimits
 from store.turns.promotion import Limits
 
@@ -115,6 +116,24 @@ class GatewaySettings(ServiceSettings):
         unit="s",
         ge=0,
     )
+
+    # Events
+    events_per_user: int = setting(32, "event streams that one user may have open in one gateway", ge=1)
+    events_queue: int = setting(256, "hints that wait for a slow page before it is dropped", ge=1)
+    events_age: float = setting(
+        900.0, "how long an event stream lasts before its page connects anew and shows who it is", unit="s", gt=0
+    )
+
+    @property
+    def event_limits(self) -> EventLimits:
+        """What event streams go by."""
+        return EventLimits(
+            per_user=self.events_per_user,
+            queue=self.events_queue,
+            age=self.events_age,
+            heartbeat=self.stream_heartbeat,
+            stuck=self.stream_stuck,
+        )
 
     @property
     def stream_limits(self) -> StreamLimits:

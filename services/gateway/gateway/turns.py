@@ -15,6 +15,8 @@ from starlette.responses import JSONResponse, Response
 
 from chassis.errors import Busy, Refused
 from contracts.batches import START, BatchId
+from contracts.hints import Hint
+from contracts.turns import TurnStatus
 from gateway.answers import invalid, missing
 from gateway.parts import Parts
 from gateway.quotas import accept_counted
@@ -68,7 +70,7 @@ async def accept_quietly(parts: Parts, wish: Wish) -> Response:
     """202 with the turn's id, for callers who look later."""
     async with refusals(parts.settings.turns_retry_after):
         accepted = await accept_counted(parts, wish)
-    await parts.after_commit(accepted.outbox, accepted.stop)
+    await _told(parts, wish.user_id, accepted)
     body = {"turn": str(accepted.turn_id), "status": accepted.status, "message": str(accepted.message_id)}
     headers = {"Preference-Applied": "respond-async", "x-retinue-turn": str(accepted.turn_id)}
     return JSONResponse(body, 202, headers)
@@ -88,7 +90,7 @@ async def accept_and_stream(parts: Parts, wish: Wish) -> Response:
         raise
     viewer = await beginning
     try:
-        await parts.after_commit(accepted.outbox, accepted.stop)
+        await _told(parts, wish.user_id, accepted)
         if accepted.is_new:
             return _begun(parts, viewer, accepted)
     except BaseException:
@@ -96,6 +98,13 @@ async def accept_and_stream(parts: Parts, wish: Wish) -> Response:
         raise
     parts.streams.end(viewer)
     return await watch(parts, wish.user_id, accepted.turn_id, START)
+
+
+async def _told(parts: Parts, user_id: UUID, accepted: Accepted) -> None:
+    """Runners and pages hear of what the door has let in; wake-ups carry the hint of a turn that is queued."""
+    await parts.after_commit(accepted.outbox, accepted.stop)
+    if accepted.is_new and accepted.status is TurnStatus.WAITING:
+        parts.relay.hint(Hint.of_turn(user_id, accepted.thread_id, accepted.turn_id, accepted.status))
 
 
 def _begun(parts: Parts, viewer: Viewer, accepted: Accepted) -> Response:

@@ -16,8 +16,9 @@ from bus.broker import consumer, subscription
 from bus.delivery import Delivery
 from chassis import faults, logs, tracing
 from chassis.parking import NeverAnswered, park
+from contracts.hints import Hint
 from contracts.subjects import TURN_CONSUMER, TURN_REQUESTED
-from contracts.turns import TurnRequested
+from contracts.turns import TurnRequested, TurnStatus
 from store import StoreAway, turns
 from store.turns import Claim
 from turn_runner.held import Workshop
@@ -53,6 +54,8 @@ def subscribe_requests(broker: NatsBroker, workshop: Workshop, slots: Slots) -> 
             await message.ack()  # whether or not the claim took: the message was a wake-up
             if claim is not None:
                 slots.take(claim)
+                running = Hint.of_turn(claim.user_id, claim.thread_id, claim.turn_id, TurnStatus.RUNNING)
+                workshop.relay.hint(running)
             slots.not_claiming(request.turn_id)
         await slots.free()
 

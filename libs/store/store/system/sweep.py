@@ -13,9 +13,9 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from contracts.turns import TurnRequested, TurnStatus
+from contracts.turns import TurnStatus
 from store import outbox
-from store.outbox import OutboxMessage, of_event
+from store.outbox import OutboxMessage, wake_up
 from store.store import Session
 from store.turns.closing import close_turn
 from store.turns.promotion import Limits, promote, promote_next
@@ -82,7 +82,7 @@ _ASK_AGAIN = text("""
         select id from turns
         where status = 'queued' and queued_at < clock_timestamp() - make_interval(secs => :age)
         order by queued_at limit :batch for no key update skip locked)
-    returning id, user_id, traceparent
+    returning id, user_id, thread_id, traceparent
 """)
 
 # Whoever has fewest comes first, and no more of them than there are places.
@@ -176,7 +176,7 @@ async def _recover(session: Session, rows: Sequence[Any], limits: Limits, budget
 
 def _wake_up(row: Any) -> OutboxMessage:
     """With the trace of the request that the turn began with."""
-    return of_event(TurnRequested(user_id=row.user_id, turn_id=row.id), row.traceparent)
+    return wake_up(row.user_id, row.thread_id, row.id, row.traceparent)
 
 
 def _by_user(rows: Sequence[Any]) -> list[Any]:

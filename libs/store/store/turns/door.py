@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from contracts.ids import uuid7
 from contracts.sizes import refuse_large
-from contracts.turns import ACTIVE, TurnRequested, TurnStatus
+from contracts.turns import ACTIVE, TurnStatus
 from store import outbox
 from store.outbox import OutboxMessage
 from store.store import Session
@@ -173,8 +173,7 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
         left = await room(session, wish.user_id, wish.thread_id, limits, is_locked=True)
     queued: dict[UUID, OutboxMessage] = {}
     if left.free > 0 and not left.here and not any(row.status in ACTIVE for row in unfinished):
-        request = TurnRequested(user_id=wish.user_id, turn_id=wish.turn_id)
-        queued[wish.turn_id] = outbox.of_event(request, wish.traceparent)
+        queued[wish.turn_id] = outbox.wake_up(wish.user_id, wish.thread_id, wish.turn_id, wish.traceparent)
         left.take()
     elif left.waiting >= limits.waiting_per_user:
         raise QueueFull("user", left.waiting, limits.waiting_per_user)

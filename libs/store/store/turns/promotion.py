@@ -15,8 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from contracts.turns import TurnRequested
-from store.outbox import OutboxMessage, of_event
+from store.outbox import OutboxMessage, wake_up
 from store.store import Session
 
 
@@ -58,7 +57,7 @@ _QUEUE_OWN = text("""
         where thread_id = :thread and status = 'waiting' and not exists (
             select from turns a where a.thread_id = w.thread_id and a.status in ('queued', 'running'))
         order by accepted_at, id limit 1)
-    returning id, traceparent
+    returning id, thread_id, traceparent
 """)
 
 # The oldest waiting turn of each idle thread; whose thread is locked by another is left to the sweep.
@@ -77,7 +76,7 @@ _QUEUE_OTHERS = text("""
     )
     update turns set status = 'queued', queued_at = clock_timestamp()
     from chosen where turns.id = chosen.id and turns.status = 'waiting'
-    returning turns.id, turns.traceparent
+    returning turns.id, turns.thread_id, turns.traceparent
 """)
 
 
@@ -149,7 +148,7 @@ async def fill(session: Session, user_id: UUID, thread_id: UUID | None, left: Ro
     queued: dict[UUID, OutboxMessage] = {}
     if left.here and left.free > 0:
         for row in await session.execute(_QUEUE_OWN, {"thread": thread_id}):
-            queued[row.id] = of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent)
+            queued[row.id] = wake_up(user_id, row.thread_id, row.id, row.traceparent)
     left.take(len(queued))
     if left.elsewhere:
         queued |= await _queue_others(session, user_id, thread_id, left.free)
@@ -162,4 +161,4 @@ async def _queue_others(
     if most <= 0:
         return {}
     rows = await session.execute(_QUEUE_OTHERS, {"user": user_id, "thread": thread_id, "room": most})
-    return {row.id: of_event(TurnRequested(user_id=user_id, turn_id=row.id), row.traceparent) for row in rows}
+    return {row.id: wake_up(user_id, row.thread_id, row.id, row.traceparent) for row in rows}

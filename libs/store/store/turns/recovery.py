@@ -13,9 +13,8 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from contracts.turns import TurnRequested
 from store import outbox
-from store.outbox import OutboxMessage, of_event
+from store.outbox import OutboxMessage, wake_up
 from store.store import Session
 from store.turns.claim import Claim
 from store.turns.commits import AttemptResult, settle
@@ -94,6 +93,6 @@ async def release(session: Session, held: Claim, attempt: AttemptResult | None) 
     await session.execute(_RELEASE, named)
     if attempt is not None:
         await settle(session, attempt)
-    messages = [of_event(TurnRequested(user_id=held.user_id, turn_id=held.turn_id), held.traceparent)]
+    messages = [wake_up(held.user_id, held.thread_id, held.turn_id, held.traceparent)]
     await outbox.write(session, messages)
     return messages

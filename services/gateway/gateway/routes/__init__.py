@@ -1,6 +1,6 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, threads, tokens, tools, turns
+from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, events, threads, tokens, tools, turns
 
 ROUTES = (
     accounts.routes,
@@ -10,6 +10,7 @@ ROUTES = (
     threads.routes,
     turns.routes,
     chat.routes,
+    events.routes,
     blobs.routes,
     admin_dead_letters.routes,
 )

@@ -26,7 +26,9 @@ _GOODBYE = 1.0  # seconds for an aborted connection to be reported as gone
 log = logs.get(__name__)
 
 
-class _AsgiSocket:
+class AsgiSocket:
+    """Where an open answer writes, whatever it streams."""
+
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
         extensions: Mapping[str, Any] = scope.get("extensions") or {}
@@ -68,7 +70,7 @@ class TurnStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         viewer = self._viewer
         goodbye = asyncio.create_task(_until_gone(receive, viewer), name=f"goodbye-{viewer.turn_id}")
-        socket = _AsgiSocket(scope, send)
+        socket = AsgiSocket(scope, send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await viewer.run(socket)

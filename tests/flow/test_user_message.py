@@ -67,7 +67,7 @@ async def test_the_walk_of_a_user_message(
         "before the call."
     ):
         assert [message["role"] for message in served["messages"]] == ["system", "user"]
-        assert set(served["tools"]) == {"calculator", "current_time"}
+        assert set(served["tools"]) == {"calculator", "current_time", "web_fetch"}
         attempts = await database.attempts(turn_id)
         assert attempts[0].step == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from turn_runner.tools import ToolContext
 _NOBODY = UUID(int=0)
 
 
-def context(**settings: Any) -> ToolContext:
+def context(web: Any = None, user_settings: Mapping[str, Any] | None = None, **settings: Any) -> ToolContext:
     """A context of nobody's, with only these of the runner's settings."""
     own: Any = SimpleNamespace(**settings)
-    return ToolContext(_NOBODY, _NOBODY, _NOBODY, own)
+    return ToolContext(_NOBODY, _NOBODY, _NOBODY, own, web, user_settings or {})

@@ -31,6 +31,7 @@ from turn_runner.log import Logs, Pace
 from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.turn import Turn
+from turn_runner.web import Web
 
 BREAKS = StreamBroken("The model's answer broke off.", reason="lost", started=True)
 Said = Sequence[Event | Exception]
@@ -129,7 +130,9 @@ class Workbench:
         outputs = Outputs(FolderBlobs(blobs, threads), threads, store, self.lease, **kept)
         relay = OutboxRelay(store, self._published)
         models: Any = self.model
-        self.workshop = Workshop(settings, store, models, self.lease, logs, relay, ROOMY, outputs)
+        web = Web.of(settings)
+        stack.push_async_callback(web.aclose)
+        self.workshop = Workshop(settings, store, models, self.lease, logs, relay, ROOMY, outputs, web)
 
     def turn(self, claim: Claim) -> Turn:
         return Turn(self.workshop, claim)

@@ -27,6 +27,7 @@ class Fetched:
     media_type: str
     charset: str | None
     body: bytes
+    redirects: int
     is_cut: bool
     """There was more than the limit allows."""
 
@@ -34,9 +35,10 @@ class Fetched:
 class Answer:
     """An answer whose body is still to be read."""
 
-    def __init__(self, response: aiohttp.ClientResponse, url: str, most: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, url: str, redirects: int, most: int) -> None:
         self.status = response.status
         self.url = url
+        self.redirects = redirects
         self.headers: Mapping[str, str] = response.headers
         self.media_type, self.charset = _type_of(response.headers.get("Content-Type", ""))
         self.is_cut = False
@@ -63,7 +65,16 @@ class Answer:
     async def read(self, excess: Excess = "refuse") -> Fetched:
         """The whole of it."""
         body = b"".join([piece async for piece in self.chunks(excess)])
-        return Fetched(self.status, self.url, self.headers, self.media_type, self.charset, body, self.is_cut)
+        return Fetched(
+            status=self.status,
+            url=self.url,
+            headers=self.headers,
+            media_type=self.media_type,
+            charset=self.charset,
+            body=body,
+            redirects=self.redirects,
+            is_cut=self.is_cut,
+        )
 
     def _too_large(self) -> Failed:
         return Failed("too_large", f"The answer is larger than the {self._most:,} bytes that are read.")

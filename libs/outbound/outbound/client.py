@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from yarl import URL
 
 from outbound.answer import Answer, Excess, Fetched
 from outbound.bodies import ACCEPTED
-from outbound.errors import Failed, Forbidden
+from outbound.errors import Failed
 from outbound.names import Names, SystemNames
+from outbound.own import OwnAddresses
 from outbound.pinned import pinned_connector
 from outbound.policy import Policy
 from outbound.ranges import Address
@@ -30,9 +30,6 @@ _BECOME_GET = (301, 302, 303)
 _REDIRECTS = (*_BECOME_GET, 307, 308)
 _TRAVEL = frozenset(("accept", "accept-language", "content-type", "user-agent"))
 """Headers that go along to another origin; all others may be secrets."""
-
-_OWN_ARE_BELIEVED = 60.0
-"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,7 @@ class Guarded:
         self._agent = agent
         self._places = asyncio.Semaphore(at_once)
         self._given_tls = tls
-        self._own: frozenset[tuple[Address, int | None]] = frozenset()
-        self._own_known_until = 0.0
+        self._own = OwnAddresses(self._names)
 
     async def aclose(self) -> None:
         await self._names.aclose()
@@ -95,11 +91,12 @@ class Guarded:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         limits: Limits | None = None,
+        policy: Policy | None = None,
         takes: Callable[[str], bool] | None = None,
         excess: Excess = "refuse",
     ) -> Fetched:
         """The whole answer. A body of a type that `takes` does not is not read (`Failed`, code `type`)."""
-        async with self.open(url, method=method, headers=headers, body=body, limits=limits) as answer:
+        async with self.open(url, method=method, headers=headers, body=body, limits=limits, policy=policy) as answer:
             if takes is not None and answer.status < 400 and not takes(answer.media_type):
                 raise Failed("type", f"The answer is of the type {answer.media_type[:100] or 'unknown'}.")
             return await answer.read(excess)
@@ -113,18 +110,21 @@ class Guarded:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         limits: Limits | None = None,
+        policy: Policy | None = None,
     ) -> AsyncGenerator[Answer]:
-        """An answer to be read within the block; redirects have been followed."""
-        limits = limits or self.limits
+        """An answer to be read within the block; redirects have been followed. `limits` and `policy` are this
+        request's own, where it has some.
+        """
+        limits, policy = limits or self.limits, policy or self.policy
         request = _Request(method, dict(headers or {}), body)
         try:
             async with asyncio.timeout(limits.seconds), self._places:
                 target = target_of(url)
-                for _ in range(limits.redirects + 1):
-                    async with self._sent(request, target) as response:
+                for redirects in range(limits.redirects + 1):
+                    async with self._sent(request, target, policy) as response:
                         location = response.headers.get("Location")
                         if response.status not in _REDIRECTS or location is None:
-                            yield Answer(response, str(target.url), limits.size)
+                            yield Answer(response, str(target.url), redirects, limits.size)
                             return
                     target, before = _next(target, location), target
                     request = request.redirected(response.status, elsewhere=target.origin != before.origin)
@@ -135,9 +135,9 @@ class Guarded:
             raise Failed("broken", "The answer broke off.", f"{type(broken).__name__}: {broken}") from broken
 
     @asynccontextmanager
-    async def _sent(self, request: _Request, target: Target) -> AsyncGenerator[aiohttp.ClientResponse]:
+    async def _sent(self, request: _Request, target: Target, policy: Policy) -> AsyncGenerator[aiohttp.ClientResponse]:
         """One hop: check, connect, ask."""
-        addresses = await self._checked(target)
+        addresses = await self._checked(target, policy)
         tls = self._tls if target.url.scheme == "https" else None
         async with aiohttp.ClientSession(
             connector=pinned_connector(addresses, tls),
@@ -153,36 +153,17 @@ class Guarded:
             finally:
                 response.close()
 
-    async def _checked(self, target: Target) -> list[Address]:
+    async def _checked(self, target: Target, policy: Policy) -> list[Address]:
         """The addresses that this target leads to now, every one of them permitted."""
-        self.policy.check_name(target)
-        own = await self._own_addresses()
+        policy.check_name(target)
+        own = await self._own.addresses(policy.own)
         if target.literal is not None:
             found = [target.literal]
         else:
             found = list(await self._names.look_up(target.host, target.port))
         for address in found:
-            self.policy.check_address(target, address, own)
+            policy.check_address(target, address, own)
         return found
-
-    async def _own_addresses(self) -> frozenset[tuple[Address, int | None]]:
-        """Where this deployment's own servers are; a name that is not known now leads nobody to them either."""
-        if self.policy.own and time.monotonic() >= self._own_known_until:
-            known: set[tuple[Address, int | None]] = set()
-            for own in self.policy.own:
-                try:
-                    known.update((address, own.port) for address in await self._addresses_of(own.host, own.port))
-                except Failed:
-                    continue
-            self._own, self._own_known_until = frozenset(known), time.monotonic() + _OWN_ARE_BELIEVED
-        return self._own
-
-    async def _addresses_of(self, host: str, port: int | None) -> list[Address]:
-        try:
-            literal = target_of(str(URL.build(scheme="http", host=host))).literal
-        except Forbidden:
-            literal = None
-        return [literal] if literal is not None else list(await self._names.look_up(host, port or 80))
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

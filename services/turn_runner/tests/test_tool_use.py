@@ -54,7 +54,10 @@ class Held:
     @property
     def work(self) -> Any:
         return SimpleNamespace(
-            lease=self.lease, settings=SimpleNamespace(tool_input_bytes=1000), outputs=SimpleNamespace(bounded=bounded)
+            lease=self.lease,
+            settings=SimpleNamespace(tool_input_bytes=1000),
+            outputs=SimpleNamespace(bounded=bounded),
+            web=None,
         )
 
     @property

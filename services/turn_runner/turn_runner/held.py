@@ -24,6 +24,7 @@ from turn_runner.lease import Lease
 from turn_runner.log import Logs
 from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
+from turn_runner.web import Web
 
 log = logs.get(__name__)
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Workshop:
     relay: OutboxRelay
     limits: turns.Limits
     outputs: Outputs
+    web: Web
 
 
 class HeldTurn:

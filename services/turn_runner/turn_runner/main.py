@@ -5,6 +5,7 @@ from __future__ import annotations
 from blobs import FolderBlobs
 from bus.broker import make_broker
 from bus.connection import connect
+from bus.hints import Hints
 from bus.publish import AckedPublisher, publish_stored
 from bus.streams import check_streams
 from chassis.pools import Pool
@@ -21,6 +22,7 @@ from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 from turn_runner.sweeper import Sweeper
+from turn_runner.web import Web
 
 
 async def compose(service: Service[RunnerSettings]) -> None:
@@ -52,6 +54,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
     relay = OutboxRelay(
         store,
         lambda subject, payload, id, headers=None: publish_stored(client, subject, payload, id, headers),
+        tell=Hints(client).say,
         connected=lambda: client.is_connected,
         sweep_every=settings.outbox_sweep,
         batch=settings.outbox_batch,
@@ -95,7 +98,9 @@ async def compose(service: Service[RunnerSettings]) -> None:
     outputs = Outputs(
         blobs, threads, store, lease, most_bytes=settings.tool_output_bytes, most_blob_bytes=settings.blob_bytes
     )
-    workshop = Workshop(settings, store, models, lease, logs, relay, limits, outputs)
+    web = Web.of(settings)
+    service.on_stop("web", web.aclose)
+    workshop = Workshop(settings, store, models, lease, logs, relay, limits, outputs, web)
     slots = Slots(workshop)
     await lease.beat(slots)
     service.on_stop("lease", lease.leave)

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic_settings import NoDecode
 
-from chassis.settings import ServiceSettings, print_table, setting
+from chassis.settings import PublicUrl, ServiceSettings, print_table, setting
+
+
+def _listed(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _hosts(value: list[str]) -> list[str]:
+    from outbound.policy import HostPort  # late: it brings the client, which a table of settings does not need
+
+    for each in value:
+        HostPort.read(each)
+    return value
+
+
+Hosts = Annotated[list[str], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
+"""Hosts, each with a port or without; in the environment separated by commas."""
 
 
 class RunnerSettings(ServiceSettings):
@@ -65,6 +82,36 @@ class RunnerSettings(ServiceSettings):
     blob_keep: float = setting(86400.0, "how long a blob that nobody refers to is kept", unit="s", ge=3600)
     blob_sweep: float = setting(600.0, "how often blobs that nobody refers to are looked for", unit="s", gt=0)
     blob_threads: int = setting(2, "threads that read and write blobs", unit="threads", ge=1, le=64)
+    outbound_allow: Hosts = setting(
+        [],
+        "private hosts that tools may reach all the same: host or host:port, comma-separated",
+        group="The web",
+        live=True,
+    )
+    web_timeout: float = setting(15.0, "how long fetching a page may take", unit="s", gt=0, le=60, live=True)
+    web_bytes: int = setting(
+        5 << 20, "how much of a page is read, packed or unpacked", unit="bytes", ge=1024, le=50 << 20, live=True
+    )
+    web_redirects: int = setting(5, "how often a page may lead on to another address", ge=0, le=20, live=True)
+    web_at_once: int = setting(64, "requests to the web that one runner has open at once", ge=1)
+    web_readers: int = setting(2, "pages that one runner turns into text at once", unit="processes", ge=1, le=64)
+
+    search: Literal["auto", "provider", "firecrawl", "searxng", "off"] = setting(
+        "auto",
+        "who searches the web; auto: the model's provider where it can, else Firecrawl or SearXNG if set up",
+        group="Search",
+        live=True,
+    )
+    firecrawl_key: SecretStr | None = setting(
+        None, "key of Firecrawl", env=("FIRECRAWL_API_KEY", "RETINUE_FIRECRAWL_KEY"), live=True
+    )
+    firecrawl_url: PublicUrl | None = setting(
+        None, "address of a Firecrawl server of your own; unset: Firecrawl's cloud", live=True
+    )
+    searxng_url: PublicUrl | None = setting(None, "address of a SearXNG server that answers in JSON", live=True)
+    search_results: int = setting(8, "results of a search that a model gets", ge=1, le=20, live=True)
+    search_timeout: float = setting(15.0, "how long a search engine may take", unit="s", gt=0, le=60, live=True)
+
     log_unacknowledged: int = setting(
         1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
     )

@@ -71,7 +71,7 @@ class ToolUse:
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")
-        context = ToolContext(held.claim.user_id, held.turn_id, call.id, held.work.settings)
+        context = ToolContext(held.claim.user_id, held.turn_id, call.id, held.work.settings, held.work.web)
         return await execution.run(prepared, held.work.outputs, context)
 
     async def _finish(self, call: AskedCall, result: Result) -> None:

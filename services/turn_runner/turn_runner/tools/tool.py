@@ -11,6 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from turn_runner.settings import RunnerSettings
+from turn_runner.web import Web
 
 Where = Literal["server", "workstation", "client", "mcp"]
 Tier = Literal["read", "proposal", "write", "approval", "operator"]
@@ -38,6 +39,7 @@ class ToolContext:
     call_id: UUID
     """Ours; `turn_id/call_id` is the idempotency key for a system that takes one."""
     settings: RunnerSettings
+    web: Web
     user_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The user's own saved settings, by name."""
 
@@ -45,7 +47,8 @@ class ToolContext:
 @dataclass(frozen=True)
 class Tool(Generic[I]):
     """`description` tells the model when to use it, what the result means, and what it is not for; `title` and
-    `summary` tell a person. `timeout` is in seconds.
+    `summary` tell a person. `timeout` is in seconds. What a foreign tool gives was written by strangers: a model gets
+    it marked as such.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Tool(Generic[I]):
     tier: Tier = "read"
     where: Where = "server"
     is_idempotent: bool = True
+    is_foreign: bool = False
     timeout: float = 10.0
 
     @cached_property

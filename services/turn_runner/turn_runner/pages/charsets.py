@@ -1,0 +1,44 @@
+"""Bytes of a page as text: byte order mark, header, the page's own word, UTF-8, and what is left is Windows-1252."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_META = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE)
+_META_WITHIN = 4096
+_READ_AS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
+"""As browsers do: the wider set of characters that a name is used for."""
+_NO_CHARSETS = frozenset(
+    ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7", "mbcs", "oem")
+)
+
+
+def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
+    """Never fails: what cannot be read becomes the replacement character."""
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, errors="replace")
+    known = _known(charset)
+    if known is None and is_html and (named := _META.search(body[:_META_WITHIN])):
+        known = _known(named[1].decode("ascii"))
+        if known is not None and known.startswith("utf-16"):
+            known = "utf-8"  # it was readable as bytes
+    if known is not None:
+        return body.decode(known, errors="replace")
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(body)  # a character cut off at the end is none
+    except UnicodeDecodeError:
+        return body.decode("cp1252" if is_html else "utf-8", errors="replace")
+
+
+def _known(charset: str | None) -> str | None:
+    if not charset:
+        return None
+    try:
+        name = codecs.lookup(charset).name
+        "".encode(name)  # LookupError for codecs that are no character sets
+    except (LookupError, ValueError, UnicodeError):
+        return None
+    return None if name in _NO_CHARSETS else _READ_AS.get(name, name)

@@ -1,0 +1,1 @@
+"""Search engines of the deployment, for models whose provider does not search itself: one file each."""

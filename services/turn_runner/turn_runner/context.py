@@ -14,6 +14,7 @@ import orjson
 
 from llm import Assistant, Message, System, ToolCall, ToolResult, User
 from store.repositories.transcripts import AgentProfile, PastCall, PastMessage, PastPart
+from turn_runner import foreign
 from turn_runner.prompts import prompt
 from turn_runner.tools import Tool
 
@@ -76,4 +77,4 @@ def arguments_of(given: Any) -> str:
 def _outcome(call: PastCall) -> str:
     if call.error_text is not None:
         return f"Error: {call.error_text}"
-    return orjson.dumps(call.output).decode()
+    return foreign.told(call.name, orjson.dumps(call.output).decode())

@@ -8,6 +8,7 @@ from typing import Literal
 
 import orjson
 
+from turn_runner import foreign
 from turn_runner.execution import Result
 from turn_runner.narration import AskedCall
 
@@ -36,7 +37,7 @@ class Guard:
         verdict: Verdict = "go on"
         texts: list[str] = []
         for call, result in done:
-            text = result.for_model
+            text = result.for_model if result.error_text is not None else foreign.told(call.name, result.for_model)
             seen = (call.name, orjson.dumps(call.input, option=orjson.OPT_SORT_KEYS), text)
             self._repeats = self._repeats + 1 if seen == self._last else 1
             self._last = seen

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import grimp
 
+import contracts.settings
 import contracts.turns  # noqa: F401 - registers its events
 from bus.broker import consumer, make_broker
 from contracts import subjects
@@ -23,7 +24,7 @@ from contracts.event import EVENTS
 from turn_runner.handlers import subscribe_requests
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("contracts", "bus", "store", "chassis", "llm", "gateway", "turn_runner")
+PACKAGES = ("contracts", "bus", "store", "chassis", "llm", "vault", "gateway", "turn_runner")
 SERVICES = ("gateway", "turn_runner")
 
 Verb = Literal["sends", "hears", "asks"]
@@ -48,6 +49,8 @@ class UnknownSubject(Exception):
 GENERIC = {
     ("bus.client", "subject"): "the client itself, under whatever its callers publish",
     ("bus.publish", "subject"): "publishes for others: the outbox relay, and the writer of the log",
+    ("bus.rpc.asking", "subject"): "asks for others, whose questions are ways of their own",
+    ("bus.rpc.answering", "subject"): "answers for others, whose subjects are ways of their own",
     ("chassis.relay", "row.subject"): "rows of the outbox, whose writers are ways of their own",
     ("bus.publish", "self._prefix + '*'"): "the client's own inbox",
     ("gateway.streams.log", "inbox"): "the client's own inbox",
@@ -62,10 +65,17 @@ SUBJECT_MAKERS = {
     "hint_subject": "hint.*",
     "ended_subject": "fact.*.turn.completed.v1",
     "user_facts": "fact.*.>",
+    "reply_of": subjects.RPC_REPLIES,
 }
 
 BROKER_CALLS = {"stream_info": "$JS.API.STREAM.INFO.*", "account_info": "$JS.API.INFO"}
 """Methods of nats-py, and what they ask the broker."""
+
+_QUESTIONS: dict[str, Verb] = {
+    **dict.fromkeys(("ask", "follow", "tell"), "sends"),
+    **dict.fromkeys(("answer", "answer_often", "hear"), "hears"),
+}
+"""Methods of `bus.rpc` whose first argument is a subject."""
 
 _ALWAYS_FOR_ADMINS = {"bus.streams": {"ensure_streams"}}
 """Run by `retinue migrate` alone, as the user that may do everything."""
@@ -171,7 +181,7 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> Iterator[Way]:
         name = _name(node.func)
-        if name in self.events and self.module != "contracts.turns":
+        if name in self.events and not self.module.startswith("contracts."):
             if not _is_method(node.func):
                 yield Way(subject_of(self.events[name]), "sends", self.module, "outbox")
         elif name == "of_batch" and self.module != "store.outbox":
@@ -179,6 +189,8 @@ class _Reader:
         elif name == "again_subject" and self.module.startswith("store."):
             for each in subjects.CONSUMERS:
                 yield Way(subjects.again_subject(each), "sends", self.module, "outbox")
+        elif name in _QUESTIONS and node.args and ast.unparse(node.args[0]).startswith("RPC_"):
+            yield Way(self.constants[ast.unparse(node.args[0])], _QUESTIONS[name], self.module, "core")
         elif name in BROKER_CALLS:
             yield Way(BROKER_CALLS[name], "asks", self.module, name)
         elif name in ("publish", "subscribe", "request", "_ask") and node.args and _is_method(node.func):

@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
@@ -23,9 +22,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.errors import Misconfigured
-
-Level = Literal["deployment", "user", "agent", "thread"]
-Source = Literal["default", "environment", "saved"]
+from chassis.setting_rows import Kind, Level, Row, Source, kind_of
 
 PREFIX = "RETINUE_"
 SAMPLES = ("change", "sample", "example", "secret", "password", "dummy", "default", "admin", "test", "xxxx", "0000")
@@ -51,32 +48,23 @@ def setting(
     unit: str = "",
     env: tuple[str, ...] = (),
     guarded: bool = False,
+    group: str = "",
+    editable: bool = True,
+    live: bool = False,
+    kind: Kind | None = None,
     **limits: Any,
 ) -> Any:
     """One setting. `env` replaces the name made from the field; `guarded` secrets must be set and real in production.
 
-    `limits` are pydantic's (`ge`, `le`, `pattern`, …). `unit` is for people: `s`, `bytes`, `connections`.
+    `limits` are pydantic's (`ge`, `le`, `pattern`, …). `unit` is for people: `s`, `bytes`, `connections`. `group` is
+    the heading on the page, by default the one before. Not `editable`: the environment's alone, because it is needed
+    before what is saved can be read, or belongs to one process. `live`: read at each use, so that a saved change
+    needs no restart. `kind` is how a page asks for it, by default read from the type.
     """
     alias = AliasChoices(*env) if env else None
     extra: dict[str, Any] = {"level": level, "unit": unit, "guarded": guarded}
+    extra |= {"group": group, "editable": editable, "live": live, "kind": kind}
     return Field(default, description=description, validation_alias=alias, json_schema_extra=extra, **limits)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of `retinue config`."""
-
-    name: str
-    env: str
-    level: Level
-    value: Any
-    source: Source
-    unit: str
-    description: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The row as plain JSON data."""
-        return asdict(self)
 
 
 class ServiceSettings(BaseSettings):
@@ -94,43 +82,61 @@ class ServiceSettings(BaseSettings):
     service: ClassVar[str] = "service"
     _saved: frozenset[str] = PrivateAttr(default=frozenset())
 
-    instance: str = setting("", "name of this process in logs, metrics and `retinue ps`")
-    data_dir: Path | None = setting(None, "folder that holds everything worth a backup")
-    blobs: Path | None = setting(
-        None, "folder of what is too large for a row or the wire; unset: `blobs` in the data folder"
+    instance: str = setting(
+        "", "name of this process in logs, metrics and `retinue ps`", editable=False, group="Process"
     )
-    host: str = setting("127.0.0.1", "address that the public door listens on; other than loopback means production")
+    data_dir: Path | None = setting(None, "folder that holds everything worth a backup", editable=False)
+    blobs: Path | None = setting(
+        None, "folder of what is too large for a row or the wire; unset: `blobs` in the data folder", editable=False
+    )
+    host: str = setting(
+        "127.0.0.1", "address that the public door listens on; other than loopback means production", editable=False
+    )
     public_url: PublicUrl | None = setting(
-        None, "address under which people reach this deployment; set means production"
+        None, "address under which people reach this deployment; set means production", editable=False
     )
 
     database_url: SecretStr = setting(
-        SecretStr(""), "Postgres login under row-level security", env=("DATABASE_URL",), guarded=True
+        SecretStr(""), "Postgres login under row-level security", env=("DATABASE_URL",), guarded=True, editable=False
     )
     database_system_url: SecretStr = setting(
-        SecretStr(""), "second Postgres login, for sweeps, outbox and retention", guarded=True
+        SecretStr(""), "second Postgres login, for sweeps, outbox and retention", guarded=True, editable=False
     )
-    database_pool: int = setting(10, "open connections per login at most", unit="connections", ge=1, le=500)
-    nats_url: SecretStr = setting(SecretStr(""), "the bus", env=("NATS_URL",), guarded=True)
+    database_pool: int = setting(
+        10, "open connections per login at most", unit="connections", ge=1, le=500, editable=False
+    )
+    nats_url: SecretStr = setting(SecretStr(""), "the bus", env=("NATS_URL",), guarded=True, editable=False)
 
     health_port: int = setting(
-        0, "loopback port for /healthz, /readyz and /metrics; 0 takes a free one", ge=0, le=65535
+        0, "loopback port for /healthz, /readyz and /metrics; 0 takes a free one", ge=0, le=65535, editable=False
     )
-    metrics_token: SecretStr = setting(SecretStr(""), "bearer token for /metrics; without one it stays shut")
+    metrics_token: SecretStr = setting(
+        SecretStr(""), "bearer token for /metrics; without one it stays shut", editable=False
+    )
 
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", "least level that is written")
-    log_format: Literal["json", "text"] = setting("json", "json for machines, text for people")
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "least level that is written", editable=False
+    )
+    log_format: Literal["json", "text"] = setting("json", "json for machines, text for people", editable=False)
 
     connect_deadline: float = setting(
-        60.0, "how long a start waits for Postgres and NATS before it gives up", unit="s", gt=0
+        60.0, "how long a start waits for Postgres and NATS before it gives up", unit="s", gt=0, editable=False
     )
-    stop_grace: float = setting(5.0, "how long a stop may take before what is left is dropped", unit="s", ge=0)
+    stop_grace: float = setting(
+        5.0, "how long a stop may take before what is left is dropped", unit="s", ge=0, editable=False
+    )
     drain_grace: float = setting(
-        60.0, "how long handing over to another process may take (SIGUSR1, `retinue restart`)", unit="s", ge=0
+        60.0,
+        "how long handing over to another process may take (SIGUSR1, `retinue restart`)",
+        unit="s",
+        ge=0,
+        editable=False,
     )
-    readiness_timeout: float = setting(1.0, "how long one readiness check may take", unit="s", gt=0)
+    readiness_timeout: float = setting(1.0, "how long one readiness check may take", unit="s", gt=0, editable=False)
 
-    outbox_sweep: float = setting(1.0, "how often the outbox is swept for rows nobody relayed", unit="s", gt=0)
+    outbox_sweep: float = setting(
+        1.0, "how often the outbox is swept for rows nobody relayed", unit="s", gt=0, group="Outbox"
+    )
     outbox_batch: int = setting(200, "rows that one sweep takes at a time", unit="rows", ge=1, le=10_000)
     outbox_in_flight: int = setting(
         1000, "rows published at once right after commit; more are left to the sweep", unit="rows", ge=1
@@ -140,7 +146,37 @@ class ServiceSettings(BaseSettings):
         3 * 86400.0, "how long sent facts are kept, so that lost ones can be found and sent again", unit="s", ge=86400
     )
 
-    faults: Path | None = setting(None, "for crash tests: folder of armed kill points; ignored in production")
+    vault: Literal["file", "openbao", "transit"] = setting(
+        "file",
+        "who keeps the keys that seal secrets: a key file, an embedded OpenBao, or a Transit server",
+        editable=False,
+        group="Vault",
+    )
+    keys: Path | None = setting(None, "the key file; unset: `keys` in the configuration folder", editable=False)
+    vault_address: str = setting("", "address of the OpenBao or Vault server", editable=False)
+    vault_token: SecretStr = setting(SecretStr(""), "token for it; or a user and a password", editable=False)
+    vault_user: str = setting("", "user of its userpass method", editable=False)
+    vault_password: SecretStr = setting(SecretStr(""), "password of that user", editable=False)
+    vault_namespace: str = setting("", "its namespace, if it has any", editable=False)
+    vault_mount: str = setting("transit", "where its Transit engine is mounted", editable=False)
+    vault_key: str = setting("retinue", "name of the Transit key", editable=False)
+    vault_timeout: float = setting(10.0, "how long one request to it may take", unit="s", gt=0, editable=False)
+    vault_remember: float = setting(
+        300.0, "how long an unwrapped data key is kept in memory", unit="s", gt=0, editable=False
+    )
+    vault_threads: int = setting(2, "threads that speak to it", unit="threads", ge=1, le=64, editable=False)
+
+    settings_refresh: float = setting(
+        30.0,
+        "how often saved settings are read anew although nobody said that they changed",
+        unit="s",
+        gt=0,
+        editable=False,
+    )
+
+    faults: Path | None = setting(
+        None, "for crash tests: folder of armed kill points; ignored in production", editable=False
+    )
 
     def __init__(self, **saved: Any) -> None:
         """Values given here are the saved ones: they win over the environment."""
@@ -205,12 +241,52 @@ class ServiceSettings(BaseSettings):
         names = env_names(name, type(self).model_fields[name])
         return "environment" if any(os.environ.get(key) for key in names) else "default"
 
+    def take_live(self, newer: Self) -> list[str]:
+        """Take over from `newer` what is read at each use; the names that have another value now."""
+        changed: list[str] = []
+        for name, field in type(self).model_fields.items():
+            if _extra(field)["live"] and getattr(self, name) != getattr(newer, name):
+                self.__dict__[name] = getattr(newer, name)  # frozen to everybody else
+                changed.append(name)
+        self._saved = newer._saved
+        return changed
+
+    def take_all(self, newer: Self) -> None:
+        """Take over everything; for a start, before anybody has read a value."""
+        self.__dict__.update(newer.__dict__)
+        self._saved = newer._saved
+
+    @classmethod
+    def faults_of(cls, changes: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with new saved values, by name: unknown, not to be saved, or not what the field takes."""
+        wrong: dict[str, str] = {}
+        for name, value in changes.items():
+            field = cls.model_fields.get(name)
+            if field is None:
+                wrong[name] = "There is no such setting."
+            elif not _extra(field)["editable"]:
+                wrong[name] = f"It is set by the environment alone ({env_names(name, field)[0]})."
+            elif value is not None:
+                try:
+                    cls(**{name: value})
+                except ValidationError as refused:
+                    mine = [error["msg"] for error in refused.errors(include_input=False) if name in error["loc"]]
+                    if mine:
+                        wrong[name] = "; ".join(mine)
+        return wrong
+
     def table(self) -> list[Row]:
         """The effective settings, secrets masked, as `retinue config` prints them."""
-        return [self._row(name, field) for name, field in type(self).model_fields.items()]
+        rows: list[Row] = []
+        group = ""
+        for name, field in type(self).model_fields.items():
+            group = _extra(field)["group"] or group
+            rows.append(self._row(name, field, group))
+        return rows
 
-    def _row(self, name: str, field: FieldInfo) -> Row:
+    def _row(self, name: str, field: FieldInfo, group: str) -> Row:
         extra = _extra(field)
+        kind, choices = kind_of(field, _extra(field)["kind"])
         return Row(
             name=name,
             env=env_names(name, field)[0],
@@ -219,13 +295,27 @@ class ServiceSettings(BaseSettings):
             source=self.source(name),
             unit=extra["unit"],
             description=field.description or "",
+            group=group,
+            kind=kind,
+            choices=choices,
+            default=masked(field.default),
+            restart=not extra["live"],
+            editable=extra["editable"],
         )
 
 
 def print_table(cls: type[ServiceSettings]) -> None:
-    """Print the effective table as JSON: what `python -m SERVICE.settings` does, for `retinue config` to collect."""
+    """Print the effective table as JSON: what `python -m SERVICE.settings` does, for `retinue config` to collect.
+
+    `--saved` reads saved values as a JSON object from stdin, `--check` says what is wrong with them instead.
+    """
+    given: dict[str, Any] = json.load(sys.stdin) if {"--saved", "--check"} & set(sys.argv[1:]) else {}
+    if "--check" in sys.argv[1:]:
+        sys.stdout.write(json.dumps(cls.faults_of(given)) + "\n")
+        return
+    known = {name: value for name, value in given.items() if name in cls.model_fields}
     try:
-        rows = [row.as_dict() for row in cls.read().table()]
+        rows = [row.as_dict() for row in cls.read(known).table()]
     except Misconfigured as wrong:
         sys.stderr.write(f"{cls.service}: {wrong}\n")
         raise SystemExit(78) from None
@@ -267,7 +357,13 @@ def masked(value: Any) -> Any:
 def _extra(field: FieldInfo) -> dict[str, Any]:
     extra = field.json_schema_extra
     known = cast("dict[str, Any]", extra) if isinstance(extra, dict) else {}
-    return {"level": "deployment", "unit": "", "guarded": False, **known}
+    plain = {"level": "deployment", "unit": "", "guarded": False, "group": "", "editable": True, "live": False}
+    return {**plain, "kind": None, **known}
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether its value is sealed when it is saved."""
+    return kind_of(field, _extra(field)["kind"])[0] == "secret"
 
 
 def _fault(secret: str) -> str | None:

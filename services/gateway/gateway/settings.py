@@ -31,9 +31,14 @@ class GatewaySettings(ServiceSettings):
     stop_grace: float = setting(8.0, "how long a stop may take before what is left is dropped", unit="s", ge=0)
 
     # The public door
-    listen_fd: int | None = setting(None, "inherited listening socket; without one, host and port are bound")
-    port: int = setting(8700, "public port, when no socket is inherited", ge=0, le=65535)
-    web_dist: Path | None = setting(None, "folder with the built web page")
+    listen_fd: int | None = setting(
+        None,
+        "inherited listening socket; without one, host and port are bound",
+        group="The public door",
+        editable=False,
+    )
+    port: int = setting(8700, "public port, when no socket is inherited", ge=0, le=65535, editable=False)
+    web_dist: Path | None = setting(None, "folder with the built web page", editable=False)
     allowed_hosts: Listed = setting([], "Host names accepted beside loopback and the public URL's, comma-separated")
     cors_origins: Listed = setting([], "origins whose pages may call the API with a bearer token, comma-separated")
     trusted_proxies: Listed = setting([], "addresses or networks whose X-Forwarded-For is believed, comma-separated")
@@ -44,7 +49,9 @@ class GatewaySettings(ServiceSettings):
     body_timeout: float = setting(30.0, "how long a request body may take to arrive", unit="s", gt=0)
 
     # Accounts
-    registration: Registration | None = setting(None, "open, invite or closed; unset: open on loopback, else invite")
+    registration: Registration | None = setting(
+        None, "open, invite or closed; unset: open on loopback, else invite", group="Accounts", live=True
+    )
     session_days: float = setting(30.0, "how long a session lasts after its last use", unit="days", gt=0)
     expired_grace: float = setting(600.0, "how long an expired session may read a running stream", unit="s", ge=0)
     auth_cache: float = setting(
@@ -55,7 +62,13 @@ class GatewaySettings(ServiceSettings):
     password_queue: int = setting(512, "passwords that may wait to be hashed; more get 503", ge=0)
 
     # Throttles
-    redis_url: SecretStr = setting(SecretStr(""), "Valkey, for limits shared by all gateways", env=("REDIS_URL",))
+    redis_url: SecretStr = setting(
+        SecretStr(""),
+        "Valkey, for limits shared by all gateways",
+        env=("REDIS_URL",),
+        group="Throttles",
+        editable=False,
+    )
     redis_timeout: float = setting(0.25, "how long Valkey may take before it counts as away", unit="s", gt=0)
     login_window: float = setting(300.0, "window in which logins are counted", unit="s", gt=0)
     login_per_username: int = setting(10, "failed logins per user name and window", ge=1)
@@ -69,8 +82,21 @@ class GatewaySettings(ServiceSettings):
     requests_per_user: int = setting(0, "requests per signed-in user and window; 0: no limit", ge=0)
     requests_per_address: int = setting(0, "requests without sign-in per client address and window; 0: no limit", ge=0)
 
+    # Settings and providers
+    rpc_timeout: float = setting(
+        30.0,
+        "how long a turn-runner may take to answer a question",
+        unit="s",
+        gt=0,
+        le=600,
+        group="Settings",
+        live=True,
+    )
+    providers_per_owner: int = setting(50, "providers that a user, or the deployment, may save", ge=1, live=True)
+    key_tests_per_user: int = setting(30, "provider keys that one user may try per minute", ge=1, live=True)
+
     # Turns
-    turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1)
+    turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", ge=1, group="Turns")
     turns_total: int = setting(0, "turns of all users at once; 0: as many as the runners have slots", ge=0)
     turns_waiting: int = setting(10, "turns that may wait in one thread", ge=1)
     turns_waiting_per_user: int = setting(1000, "turns that may wait for one user, over all threads", ge=1)
@@ -84,18 +110,22 @@ class GatewaySettings(ServiceSettings):
     standing_orders_limit: int = setting(20_000, "longest standing orders of an agent", unit="characters", ge=100)
 
     # Blobs
-    blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64)
+    blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64, group="Blobs")
     blob_queue: int = setting(512, "reads of blobs that may wait for a thread; more get 503", ge=0)
 
     # Dead letters
-    dead_letters_every: float = setting(30.0, "how often dead letters are counted for /metrics", unit="s", gt=0)
+    dead_letters_every: float = setting(
+        30.0, "how often dead letters are counted for /metrics", unit="s", gt=0, group="Dead letters"
+    )
     dead_letters_keep: float = setting(
         30 * 86400.0, "how long a dead letter is kept after its replay; others wait for a decision", unit="s", gt=0
     )
     dead_letter_shown: int = setting(64 * 1024, "how much of a payload is shown", unit="bytes", ge=1024)
 
     # Streams
-    stream_queue_batches: int = setting(64, "batches queued for a slow viewer before it reads the log", ge=1)
+    stream_queue_batches: int = setting(
+        64, "batches queued for a slow viewer before it reads the log", ge=1, group="Streams"
+    )
     stream_queue_bytes: int = setting(
         256 * 1024, "bytes queued for a slow viewer before it reads the log", unit="bytes", ge=1024
     )

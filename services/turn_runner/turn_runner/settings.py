@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr, StringConstraints
 from pydantic_settings import NoDecode
 
 from chassis.settings import PublicUrl, ServiceSettings, print_table, setting
+
+if TYPE_CHECKING:
+    from llm.provider import Provider
 
 
 def _listed(value: object) -> object:
@@ -26,10 +30,25 @@ Hosts = Annotated[list[str], NoDecode, BeforeValidator(_listed), AfterValidator(
 """Hosts, each with a port or without; in the environment separated by commas."""
 
 
+def _servers(value: list[str]) -> list[str]:
+    for each in value:
+        kind, _, address = each.partition("=")
+        if kind not in ("ollama", "compatible") or urlsplit(address).scheme not in ("http", "https"):
+            raise ValueError("must be such as ollama=http://127.0.0.1:11434, compatible=http://127.0.0.1:8000/v1")
+    return value
+
+
+Servers = Annotated[list[str], NoDecode, BeforeValidator(_listed), AfterValidator(_servers)]
+"""Servers of models, each as `kind=address`."""
+
+ModelId = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^\S+/\S+$|^~\S+$")]
+"""`provider/model`, or an alias such as `~gpt-latest`."""
+
+
 class RunnerSettings(ServiceSettings):
     service: ClassVar[str] = "turn-runner"
 
-    runner_slots: int = setting(512, "turns that one runner works on at once", unit="turns", ge=1)
+    runner_slots: int = setting(512, "turns that one runner works on at once", unit="turns", ge=1, group="Turns")
     turns_per_user: int = setting(4, "turns of one user that may be queued or running at once", unit="turns", ge=1)
     turns_total: int = setting(0, "turns of the deployment; 0 means the slots of all runners", unit="turns", ge=0)
 
@@ -47,30 +66,65 @@ class RunnerSettings(ServiceSettings):
         5, "how often a turn is taken from a runner that died, before it fails", unit="times", ge=0
     )
 
-    model: str | None = setting(None, "provider/model that answers where none was chosen")
-    model_cheap: str | None = setting(
-        None, "provider/model for small things such as titles; unset: a small one of the answer's provider"
+    model: ModelId | None = setting(
+        None, "provider/model that answers where none was chosen", group="Models", kind="model", live=True
     )
-    model_override: str | None = setting(None, "provider/model that answers whatever was chosen")
-    titles: bool = setting(True, "whether threads get a title from the cheap model after the first answer")
-    openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",))
-    openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",))
+    model_cheap: ModelId | None = setting(
+        None,
+        "provider/model for small things such as titles; unset: a small one of the answer's provider",
+        kind="model",
+        live=True,
+    )
+    model_override: ModelId | None = setting(
+        None, "provider/model that answers whatever was chosen", kind="model", live=True
+    )
+    titles: bool = setting(True, "whether threads get a title from the cheap model after the first answer", live=True)
+    own_keys: bool = setting(
+        True, "whether users may have provider keys of their own, which serve and pay for their turns", live=True
+    )
+    openai_base_url: str | None = setting(None, "OpenAI-compatible endpoint", env=("OPENAI_BASE_URL",), editable=False)
+    openai_api_key: SecretStr | None = setting(None, "key of that endpoint", env=("OPENAI_API_KEY",), editable=False)
+    anthropic_api_key: SecretStr | None = setting(None, "key of Anthropic", env=("ANTHROPIC_API_KEY",), editable=False)
+    gemini_api_key: SecretStr | None = setting(None, "key of Gemini", env=("GEMINI_API_KEY",), editable=False)
+    openrouter_api_key: SecretStr | None = setting(
+        None, "key of OpenRouter", env=("OPENROUTER_API_KEY",), editable=False
+    )
+    ollama_base_url: str | None = setting(None, "address of an Ollama server", env=("OLLAMA_BASE_URL",), editable=False)
+    local_servers: Servers = setting(
+        [
+            "ollama=http://127.0.0.1:11434",
+            "compatible=http://127.0.0.1:1234/v1",
+            "compatible=http://127.0.0.1:8000/v1",
+            "compatible=http://127.0.0.1:8080/v1",
+        ],
+        "addresses where servers of models are looked for and offered (Ollama, LM Studio, vLLM, llama.cpp), each as "
+        "kind=address, comma-separated",
+        live=True,
+    )
+    local_server_wait: float = setting(2.0, "how long such a server has to answer", unit="s", gt=0, le=30, live=True)
+    key_test_wait: float = setting(
+        20.0, "how long a provider may take to answer when its key is tried", unit="s", gt=0, le=120, live=True
+    )
     model_first_byte: float = setting(
         300.0, "how long a model may think before the first byte of its answer", unit="s", gt=0
     )
     model_silence: float = setting(120.0, "how long a model may be silent within its answer", unit="s", gt=0)
     model_retries: int = setting(
-        3, "how often a model call is made again after a failure that may pass", unit="calls", ge=0, le=20
+        3, "how often a model call is made again after a failure that may pass", unit="calls", ge=0, le=20, live=True
     )
     model_retry_pause: float = setting(
-        0.5, "first pause before a model call is made again; doubles each time", unit="s", gt=0
+        0.5, "first pause before a model call is made again; doubles each time", unit="s", gt=0, live=True
     )
     model_retry_longest: float = setting(
-        30.0, "longest pause between two calls; a provider that asks for more fails the turn", unit="s", gt=0
+        30.0, "longest pause between two calls; a provider that asks for more fails the turn", unit="s", gt=0, live=True
     )
 
     tool_output_bytes: int = setting(
-        256 * 1024, "how much of a tool's output the wire and the prompt get", unit="bytes", ge=1024
+        256 * 1024,
+        "how much of a tool's output the wire and the prompt get",
+        unit="bytes",
+        ge=1024,
+        group="Tools and blobs",
     )
     log_gather: float = setting(
         0.1, "how long the chunks of a busy runner may gather to one batch; 0: each goes at once", unit="s", ge=0, le=2
@@ -118,6 +172,25 @@ class RunnerSettings(ServiceSettings):
     stop_grace: float = setting(
         60.0, "how long turns may go on to a commit point after SIGTERM, before they are given back", unit="s", ge=0
     )
+
+    @property
+    def environment_providers(self) -> tuple[Provider, ...]:
+        """The providers that the environment sets up."""
+        from llm.provider import from_environment  # late: a table of settings needs no client of models
+
+        def plain(secret: SecretStr | None) -> str:
+            return secret.get_secret_value() if secret else ""
+
+        return from_environment(
+            {
+                "OPENAI_BASE_URL": self.openai_base_url or "",
+                "OPENAI_API_KEY": plain(self.openai_api_key),
+                "ANTHROPIC_API_KEY": plain(self.anthropic_api_key),
+                "GEMINI_API_KEY": plain(self.gemini_api_key),
+                "OPENROUTER_API_KEY": plain(self.openrouter_api_key),
+                "OLLAMA_BASE_URL": self.ollama_base_url or "",
+            }
+        )
 
 
 if __name__ == "__main__":

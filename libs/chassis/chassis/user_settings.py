@@ -1,0 +1,93 @@
+"""What a user may choose for themselves: the gateway keeps it, whoever works for that user goes by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from chassis.setting_rows import Kind, Row, kind_of
+
+PREFIX = "user."
+"""Before the name of a user's setting where both levels are listed together."""
+
+
+def _is_a_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be a time zone such as Europe/Berlin") from None
+    return name
+
+
+Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+def _choice(description: str, group: str, kind: Kind | None = None) -> Any:
+    return Field(None, description=description, json_schema_extra={"group": group, "kind": kind})
+
+
+class UserSettings(BaseModel):
+    """Every one is none until it is chosen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, StringConstraints(pattern=r"^\S{1,200}/\S{1,200}$|^~\S{1,200}$")] | None = _choice(
+        "model of your agents that name none", "Models", "model"
+    )
+    effort: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")] | None = _choice(
+        "how hard a model thinks where it can be told", "Models"
+    )
+    search_place: bool | None = _choice(
+        "tell a provider that searches the web roughly where you are; off until you turn it on", "Web search"
+    )
+    search_city: Word | None = _choice("town, as told to a search", "Web search")
+    search_region: Word | None = _choice("region, as told to a search", "Web search")
+    search_country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = _choice(
+        "country as two capital letters, as told to a search", "Web search"
+    )
+    search_zone: Annotated[Word, AfterValidator(_is_a_zone)] | None = _choice(
+        "time zone, as told to a search", "Web search"
+    )
+
+
+def faults_of(changes: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with new values, by name (without the prefix)."""
+    wrong: dict[str, str] = {}
+    for name, value in changes.items():
+        if name not in UserSettings.model_fields:
+            wrong[name] = "There is no such setting."
+            continue
+        try:
+            UserSettings.model_validate({name: value})
+        except ValidationError as refused:
+            wrong[name] = "; ".join(error["msg"].removeprefix("Value error, ") for error in refused.errors())
+    return wrong
+
+
+def table(saved: Mapping[str, Any]) -> list[Row]:
+    """The rows of a user, with what they saved."""
+    rows: list[Row] = []
+    for name, field in UserSettings.model_fields.items():
+        extra: Any = field.json_schema_extra or {}
+        kind, choices = kind_of(field, extra.get("kind"))
+        value = saved.get(name)
+        rows.append(
+            Row(
+                name=PREFIX + name,
+                env="",
+                level="user",
+                value=value,
+                source="default" if value is None else "saved",
+                unit="",
+                description=field.description or "",
+                group=str(extra.get("group", "")),
+                kind=kind,
+                choices=choices,
+                restart=False,
+                editable=True,
+            )
+        )
+    return rows

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
-from tests.kit.stack import QUIET, Servers
+from tests.kit.runner import runner_on
+from tests.kit.stack import Servers
 from turn_runner.tools import PROFILES, TOOLS, Tool
 from turn_runner.tools.tool import Input
 
@@ -33,21 +31,8 @@ async def pour(wanted: Wanted) -> Any:
     return poured(wanted.bytes, as_json=wanted.as_json)
 
 
-@contextmanager
-def pouring_runner(servers: Servers, env: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    environment = os.environ | QUIET | servers.env_of("turn_runner") | {"RETINUE_HEALTH_PORT": "0"}
-    environment |= {"RETINUE_LOG_FORMAT": "text", "RETINUE_STOP_GRACE": "2"} | dict(env)
-    command = [sys.executable, "-m", "tests.kit.pouring_runner"]
-    process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(5)
+def pouring_runner(servers: Servers, env: Mapping[str, str]) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return runner_on(servers, env, module="tests.kit.pouring_runner")
 
 
 def main() -> None:

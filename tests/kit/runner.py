@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -26,14 +27,17 @@ from store.repositories import messages
 from tests.kit.stack import QUIET, Servers
 
 LIMITS = turns.Limits()
+_ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def runner_on(servers: Servers, env: Mapping[str, str] | None = None, number: int = 1) -> Iterator[subprocess.Popen]:
-    """Start `python -m turn_runner.main` as the supervisor would; it is ready when it claims."""
+def runner_on(
+    servers: Servers, env: Mapping[str, str] | None = None, number: int = 1, module: str = "turn_runner.main"
+) -> Iterator[subprocess.Popen]:
+    """Start `python -m MODULE` as the supervisor would; it is ready when it claims."""
     environment = os.environ | QUIET | servers.env_of("turn_runner", number) | {"RETINUE_HEALTH_PORT": "0"}
     environment |= {"RETINUE_LOG_FORMAT": "text", "RETINUE_STOP_GRACE": "5"} | dict(env or {})
-    process = subprocess.Popen([sys.executable, "-m", "turn_runner.main"], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", module], env=environment, cwd=_ROOT)
     try:
         yield process
     finally:

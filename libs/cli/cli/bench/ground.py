@@ -70,7 +70,7 @@ def ground(keep: Path | None = None, environment: Mapping[str, str] | None = Non
 
     `environment` goes on top of the settings that a benchmark needs.
     """
-    with _model() as model_url, _folder(keep) as folder:
+    with scripted_model(keep=1) as model_url, _folder(keep) as folder:
         settings = {
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "",
@@ -101,8 +101,9 @@ def _folder(keep: Path | None) -> Generator[Path]:
 
 
 @contextmanager
-def _model() -> Generator[str]:
-    command = [sys.executable, "-P", "-m", "cli.dev", "model", "--port", "0", "--keep", "1", "--while-stdin"]
+def scripted_model(*, keep: int) -> Generator[str]:
+    """A scripted model server of one's own, and its URL; it keeps that many requests for those who ask what it saw."""
+    command = [sys.executable, "-P", "-m", "cli.dev", "model", "--port", "0", "--keep", str(keep), "--while-stdin"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Generator
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cli.bench.ground import scripted_model
 from cli.up import postgres
 from cli.up.embedded import EmbeddedStack, embedded_stack
 from cli.up.program import Ground
@@ -72,7 +71,10 @@ def staged(keep: Path | None = None) -> Generator[Stage]:
     faults.mkdir()
     is_kept = True
     try:
-        with _model() as model_url, embedded_stack(folder / "data", _environment(model_url, faults)) as stack:
+        with (
+            scripted_model(keep=1_000_000) as model_url,
+            embedded_stack(folder / "data", _environment(model_url, faults)) as stack,
+        ):
             stage = Stage(folder, stack, model_url, faults, ground_of(stack.data_dir))
             yield stage
             is_kept = stage.is_kept
@@ -94,16 +96,3 @@ def _environment(model_url: str, faults: Path) -> dict[str, str]:
         "RETINUE_TURN_RUNNERS": "2",
         "RETINUE_FAULTS": str(faults),
     }
-
-
-@contextmanager
-def _model() -> Generator[str]:
-    command = [sys.executable, "-P", "-m", "cli.dev", "model", "--port", "0", "--keep", "1000000", "--while-stdin"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.stdin.close()
-            process.wait(10)

@@ -22,7 +22,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     [
         ({"RETINUE_MODEL": "antrophic/claude"}, "there is no model “antrophic/claude”"),
         ({"RETINUE_MODEL": "gpt-5", "OPENAI_API_KEY": "k"}, "use openai/NAME"),
-        ({"RETINUE_MODEL": "openai/gpt-5-mini"}, "set OPENAI_API_KEY"),
+        ({"RETINUE_MODEL": "openai/gpt-5.6-terra"}, "set OPENAI_API_KEY"),
         ({"OPENAI_BASE_URL": "127.0.0.1:11434"}, "address of the provider “openai” must be"),
     ],
 )

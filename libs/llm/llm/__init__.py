@@ -4,7 +4,7 @@ One `Models` per process. A call yields *lists* of events, one list per network 
 tokens on runs once per read:
 
     models = Models(ModelSettings.from_environment(os.environ))
-    model = models.resolve("openai/gpt-5-mini")              # NotConfigured; None means the default
+    model = models.resolve("openai/gpt-5.6-terra")              # NotConfigured; None means the default
     request = Request(messages=(System("…"), User("What is 2+2?")), tools=(Tool("calculator", "…", schema),))
     try:
         async with model.call(request) as call:              # leaving the block drops the connection

@@ -1,13 +1,14 @@
 """Our request into the body of a chat completion: the writing half of the OpenAI wire."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
 
+from llm.quirks import short_id
 from llm.reasoning import own, turn_begins
-from llm.requests import Assistant, Message, Request, System, ToolCall, User
+from llm.requests import Assistant, Message, Request, System, ToolResult, User
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,9 +36,10 @@ def encode(
     request: Request, name: str, *, dialect: Dialect = COMMON, origin: str = "", refused: frozenset[str] = frozenset()
 ) -> bytes:
     """The JSON body. `origin` is whose reasoning may be sent back, `refused` what is left out (see `quirks`)."""
+    id_of = short_id if "ids" in refused else str
     body: dict[str, Any] = {
         "model": name,
-        "messages": _messages(request.messages, "" if "reasoning" in refused else origin),
+        "messages": _messages(request.messages, "" if "reasoning" in refused else origin, id_of),
         "stream": True,
     }
     if "stream_options" not in refused:
@@ -76,27 +78,33 @@ def arguments_of(text: str) -> str:
     return orjson.dumps({"malformed_arguments": text}).decode() if text.strip() else "{}"
 
 
-def _messages(messages: Sequence[Message], origin: str) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[Message], origin: str, id_of: Callable[[str], str]) -> list[dict[str, Any]]:
     begins = turn_begins(messages)
-    return [
-        _said(message, origin if at > begins else "") if isinstance(message, Assistant) else _message(message)
-        for at, message in enumerate(messages)
-    ]
+    said: list[dict[str, Any]] = []
+    for at, message in enumerate(messages):
+        match message:
+            case System(text):
+                said.append({"role": "system", "content": text})
+            case User(text):
+                said.append({"role": "user", "content": text})
+            case ToolResult(call_id, text):
+                said.append({"role": "tool", "tool_call_id": id_of(call_id), "content": text})
+            case Assistant():
+                said.append(_said(message, origin if at > begins else "", id_of))
+    return said
 
 
-def _message(message: Message) -> dict[str, Any]:
-    if isinstance(message, System):
-        return {"role": "system", "content": message.text}
-    if isinstance(message, User):
-        return {"role": "user", "content": message.text}
-    assert not isinstance(message, Assistant)
-    return {"role": "tool", "tool_call_id": message.provider_call_id, "content": message.text}
-
-
-def _said(message: Assistant, origin: str) -> dict[str, Any]:
+def _said(message: Assistant, origin: str, id_of: Callable[[str], str]) -> dict[str, Any]:
     said: dict[str, Any] = {"role": "assistant", "content": message.text or (None if message.calls else "")}
     if message.calls:
-        said["tool_calls"] = [_call(call) for call in message.calls]
+        said["tool_calls"] = [
+            {
+                "id": id_of(call.provider_call_id),
+                "type": "function",
+                "function": {"name": call.name, "arguments": arguments_of(call.arguments)},
+            }
+            for call in message.calls
+        ]
     if origin and message.reasoning:
         _think_again(message, origin, said)
     return said
@@ -109,8 +117,3 @@ def _think_again(message: Assistant, origin: str, said: dict[str, Any]) -> None:
             said["reasoning_details"] = [*said.get("reasoning_details", ()), *details]
         elif field := data.get("field"):
             said[field] = said.get(field, "") + text
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": arguments_of(call.arguments)}
-    return {"id": call.provider_call_id, "type": "function", "function": function}

@@ -51,7 +51,7 @@ make up
 | --- | --- | --- |
 | `OPENAI_API_KEY` | by most providers | a key |
 | `OPENAI_BASE_URL` | for any other compatible server | `http://127.0.0.1:11434/v1` |
-| `RETINUE_MODEL` | to choose the model | `openai/gpt-5-mini` |
+| `RETINUE_MODEL` | to choose the model | `openai/gpt-5.6-terra` |
 
 A local server without keys needs the address only. As soon as a provider is set, I am not used any more."""
 

@@ -1,5 +1,6 @@
 """Which model answers: `provider/name` ids into something to call, or a sentence that says what is missing."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ from llm.openai_chat import ChatModel
 from llm.openai_responses import ResponsesModel
 from llm.provider import AUTO, DEFAULT_MODEL, Provider, Wants, ollama_root
 from llm.quirks import Quirks
+
+# These models of OpenAI's have no chat completions.
+ONLY_RESPONSES = re.compile(r"-pro\b|codex|deep-research")
 
 SETTERS = {
     "openai": "OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys",
@@ -107,13 +111,13 @@ class Models:
             case "anthropic" | "gemini":
                 from llm.litellm_model import LitellmModel
 
-                return LitellmModel(model_id, name, found, self.settings.patience)
+                return LitellmModel(model_id, name, found, self.connections)
             case "ollama":
                 endpoint = Endpoint(ollama_root(found.address), found.key)
                 named = self._named(name, found, endpoint, "api/tags")
                 ollama = self.settings.ollama
                 return OllamaModel(model_id, named, endpoint, self.connections, settings=ollama, quirks=quirks)
-            case "openai" if wants.hosted_search or wants.reasoning:
+            case "openai" if wants.hosted_search or wants.reasoning or ONLY_RESPONSES.search(name):
                 return ResponsesModel(model_id, name, endpoint, self.connections, quirks)
             case "openai":
                 return self._chat(model_id, name, endpoint, chat_request.OPENAI)

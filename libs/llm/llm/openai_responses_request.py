@@ -1,12 +1,13 @@
 """Our request into the body of OpenAI's Responses wire: the writing half. Nothing is kept on their side."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
 
 from llm.chat_request import arguments_of
+from llm.quirks import short_id
 from llm.reasoning import own, turn_begins
 from llm.requests import Assistant, HostedSearch, Message, Request, System, ToolResult, User
 
@@ -18,7 +19,7 @@ def encode(request: Request, name: str, *, origin: str = "", refused: frozenset[
     """The JSON body. `refused` are parts that this model does not take (see `quirks`)."""
     body: dict[str, Any] = {
         "model": name,
-        "input": _input(request.messages, origin),
+        "input": _input(request.messages, origin, short_id if "ids" in refused else str),
         "stream": True,
         "store": False,
     }
@@ -66,7 +67,7 @@ def _search(search: HostedSearch) -> dict[str, Any]:
     return tool
 
 
-def _input(messages: Sequence[Message], origin: str) -> list[dict[str, Any]]:
+def _input(messages: Sequence[Message], origin: str, id_of: Callable[[str], str]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     begins = turn_begins(messages)
     for at, message in enumerate(messages):
@@ -76,14 +77,14 @@ def _input(messages: Sequence[Message], origin: str) -> list[dict[str, Any]]:
             case User(text):
                 items.append({"role": "user", "content": text})
             case ToolResult(call_id, text):
-                items.append({"type": "function_call_output", "call_id": call_id, "output": text})
+                items.append({"type": "function_call_output", "call_id": id_of(call_id), "output": text})
             case Assistant():
                 # Reasoning of earlier turns is thrown away over there, so that it need not be sent.
-                items += _steps(message, origin if at > begins else "")
+                items += _steps(message, origin if at > begins else "", id_of)
     return items
 
 
-def _steps(message: Assistant, origin: str) -> list[dict[str, Any]]:
+def _steps(message: Assistant, origin: str, id_of: Callable[[str], str]) -> list[dict[str, Any]]:
     """Text and calls, each kept item again before what it stood before."""
     kept = [data for _, data in own(message, origin) if "item" in data] if origin else []
     before_text = [data["item"] for data in kept if not data.get("said") and not data.get("calls")]
@@ -96,7 +97,7 @@ def _steps(message: Assistant, origin: str) -> list[dict[str, Any]]:
         items.append(
             {
                 "type": "function_call",
-                "call_id": call.provider_call_id,
+                "call_id": id_of(call.provider_call_id),
                 "name": call.name,
                 "arguments": arguments_of(call.arguments),
             }

@@ -22,9 +22,9 @@ OWN_ADDRESS: Mapping[Kind, str] = {
 AUTO = "auto"  # the first model that a server lists which can chat
 
 DEFAULT_MODEL: Mapping[Kind, str] = {
-    "openai": "gpt-5-mini",
-    "anthropic": "claude-sonnet-4-6",
-    "gemini": "gemini-3-flash-preview",
+    "openai": "gpt-5.6-terra",
+    "anthropic": "claude-sonnet-5",
+    "gemini": "gemini-3.5-flash",
     "openrouter": "openrouter/auto",
     "ollama": AUTO,
     "compatible": AUTO,
@@ -37,7 +37,7 @@ NEEDS_KEY: frozenset[Kind] = frozenset({"openai", "anthropic", "gemini", "openro
 class Provider:
     """Where models are asked for. Two with the same fields are the same provider.
 
-    name:     the prefix of its models' ids: `openai/gpt-5-mini`, `lab/llama-3`.
+    name:     the prefix of its models' ids: `openai/gpt-5.6-terra`, `lab/llama-3`.
     base_url: its address; empty means the provider's own (a `compatible` one has none).
     key:      empty for none.
     is_own:   a user's own key: it serves and pays for that user's turns only.

@@ -14,10 +14,10 @@ def models(**environment: str) -> Models:
     [
         ({}, "demo/tour"),
         ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "RETINUE_MODEL": ""}, "demo/tour"),
-        ({"OPENAI_API_KEY": "k"}, "openai/gpt-5-mini"),
+        ({"OPENAI_API_KEY": "k"}, "openai/gpt-5.6-terra"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "RETINUE_MODEL": "openai/llama"}, "openai/llama"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "openai/auto"),
-        ({"OPENAI_BASE_URL": "https://api.openai.com/v1", "OPENAI_API_KEY": "k"}, "openai/gpt-5-mini"),
+        ({"OPENAI_BASE_URL": "https://api.openai.com/v1", "OPENAI_API_KEY": "k"}, "openai/gpt-5.6-terra"),
         ({"RETINUE_MODEL": "demo/tour", "OPENAI_API_KEY": "k"}, "demo/tour"),
     ],
 )
@@ -28,9 +28,9 @@ def test_the_default(environment: dict[str, str], default: str):
 
 def test_a_missing_key_names_the_variable():
     with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
-        models().resolve("openai/gpt-5-mini")
+        models().resolve("openai/gpt-5.6-terra")
     with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
-        models(RETINUE_MODEL="openai/gpt-5-mini").resolve()
+        models(RETINUE_MODEL="openai/gpt-5.6-terra").resolve()
 
 
 @pytest.mark.parametrize("model_id", ["nope/x", "openai", "openai/", "demo/other", "/", "gpt-5"])

@@ -1,5 +1,6 @@
-"""The scripted model server: a provider that does what a test tells it, well or badly, on the real wire.
+"""The scripted model server: a provider that does what a test tells it, well or badly, on the real wires.
 
-`directive` and `script` say what to play, `wire` makes the bytes, `player` sends them in time, `served` remembers
-what happened, `server` is the HTTP side. Documented in docs/extend/scripted-model.md.
+`directive` and `script` say what to play, `wire` with a file for each provider makes the bytes (`frames`), `player`
+sends them in time, `served` remembers what happened, `listings` says which models there are, `server` is the HTTP
+side. Documented in docs/extend/scripted-model.md.
 """

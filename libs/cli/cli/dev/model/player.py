@@ -6,7 +6,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from cli.dev.model.wire import Break, Frame, Paced, Pause
+from cli.dev.model.frames import Break, Frame, Paced, Pause
 
 BURST = 64  # frames that may be written without giving way
 FULL = 256 * 1024  # bytes that may wait for a slow reader

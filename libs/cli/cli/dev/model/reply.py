@@ -8,7 +8,7 @@ FAULTS = ("status", "html", "silence", "reset", "cut", "hang", "garbage", "error
 CHOICES = {
     "finish": ("", "stop", "length", "tool_calls", "content_filter", "none"),
     "usage": ("last", "late", "finish", "none"),
-    "calls": ("fragments", "whole", "no_index", "same_index"),
+    "calls": ("fragments", "whole", "no_index", "same_index", "empty"),
     "reasoning_field": ("reasoning_content", "reasoning"),
 }
 
@@ -37,13 +37,17 @@ class Reply:
     stamp:     each token's text is `NUMBER:NANOSECONDS `, the monotonic clock when it was sent.
     tools:     calls made after the text; `calls` is how they are put on the wire.
     finish:    the finish reason; empty: what fits; `none`: no finish reason is sent.
+    search:    a search of the web by the provider itself, with this query, where the request lets it search.
+    sources:   the pages that the text cites, as (address, title).
+    cost:      in dollars, told with the usage to who asks for it (OpenRouter's way, on the chat wire).
     usage:     in a chunk of its own at the end (`last`), 0.3 s late, on the `finish` chunk, or not at all (`none`).
     again:     this reply is played at every later step too, for as long as tools are offered: a model in a loop.
     done:      whether `[DONE]` is sent. `crlf` and `comments` vary the framing; `bytes` is the size of each write.
 
     Faults: `status` (with `retry_after`), `html` with 200, `silence` (accept, then nothing); and after so many tokens
     `reset` (a TCP reset within a chunk), `cut` (a clean end, no finish), `hang`, `garbage` (broken JSON), `error` (an
-    error object). With `times`, a conversation meets the fault that often and then the rest of the reply.
+    error object). With `times`, a conversation meets the fault that often and then the rest of the reply. `refuses`
+    names a parameter that is not taken: 400 for as long as the request has it.
     """
 
     text: str | None = None
@@ -57,12 +61,16 @@ class Reply:
     calls: str = "fragments"
     again: bool = False
     finish: str = ""
+    search: str = ""
+    sources: tuple[tuple[str, str], ...] = ()
+    cost: float | None = None
     usage: str = "last"
     done: bool = True
     crlf: bool = False
     comments: bool = False
     bytes: int = 0
     reasoning_field: str = "reasoning_content"
+    refuses: str = ""
     status: int = 0
     retry_after: float | None = None
     html: bool = False
@@ -89,7 +97,8 @@ class Reply:
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from the defaults, for people and records."""
-        return {name: value for name, value in asdict(self).items() if value != DEFAULTS[name]}
+        changed = {name: value for name, value in asdict(self).items() if value != DEFAULTS[name]}
+        return {**changed, "sources": dict(self.sources)} if self.sources else changed
 
 
 DEFAULTS: dict[str, Any] = asdict(Reply())
@@ -102,7 +111,13 @@ def reply_from(values: dict[str, Any]) -> Reply:
     for name, value in values.items():
         if name not in TYPES:
             raise ScriptError(f"a reply has no “{name}”; it has {', '.join(TYPES)}")
-        checked[name] = tuple(_call(call) for call in value) if name == "tools" else _checked(name, value)
+        if name == "tools":
+            checked[name] = tuple(_call(call) for call in value)
+        elif name == "sources":
+            sources = as_object(value, "sources are {address: title, …}")
+            checked[name] = tuple((url, str(title)) for url, title in sources.items())
+        else:
+            checked[name] = _checked(name, value)
     return Reply(**checked)
 
 

@@ -30,46 +30,101 @@ class Rule:
 class Script:
     """All that the server was told: rules in order of precedence, and what it lists as its models.
 
-    With `strict`, a model that is not listed is unknown (404); otherwise any name goes.
+    With `strict`, a model that is not listed is unknown (404); otherwise any name goes. `facts` has more to say of a
+    model in the lists; `pulls` how the fetching of a model goes: `{bytes, steps, rate, error}`.
     """
 
     rules: tuple[Rule, ...] = ()
     models: tuple[str, ...] = ("scripted",)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    pulls: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     strict: bool = False
     source: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(slots=True, frozen=True)
 class Asked:
-    """What matters of a request for choosing its reply. `hash` stands for the whole list of messages."""
+    """What matters of a request for choosing its reply. `hash` stands for the whole list of messages.
+
+    messages: as they came, in the words of the wire. tools: the names of those that are offered. searches: the
+    provider may search the web itself. streams: the answer is to be streamed.
+    """
 
     model: str
     user: str
     step: int
     hash: str
     offered: bool
+    messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    tools: tuple[str, ...] = ()
+    searches: bool = False
+    streams: bool = False
 
 
 def script_from(source: Any) -> Script:
-    """A script from JSON: `{rules: [{model?, user?, replies: [...]}], models?, strict?}`. Raises `ScriptError`."""
+    """A script from JSON: `{rules: [{model?, user?, replies: […]}], models?, strict?, pulls?}`. Raises `ScriptError`.
+
+    A model is a name, or an object with `id` and whatever else the lists shall say of it.
+    """
     fields = as_object(source, "a script is an object with “rules”")
-    unknown = set(fields) - {"rules", "models", "strict"}
+    unknown = set(fields) - {"rules", "models", "strict", "pulls"}
     if unknown:
-        raise ScriptError(f"a script has no {', '.join(sorted(unknown))}; it has rules, models, strict")
+        raise ScriptError(f"a script has no {', '.join(sorted(unknown))}; it has rules, models, strict, pulls")
     rules = tuple(_rule(rule) for rule in fields.get("rules", []))
-    models = tuple(str(name) for name in fields.get("models", ("scripted",)))
-    return Script(rules, models, bool(fields.get("strict")), fields)
+    listed = [_listed(model) for model in fields.get("models", ("scripted",))]
+    pulls = {
+        name: as_object(pull, "a pull is {bytes?, steps?, rate?, error?}")
+        for name, pull in as_object(fields.get("pulls", {}), "pulls are {model: {…}}").items()
+    }
+    return Script(rules, tuple(name for name, _ in listed), dict(listed), pulls, bool(fields.get("strict")), fields)
+
+
+def _listed(model: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(model, str):
+        return model, {}
+    facts = as_object(model, "a model is a name, or an object with “id”")
+    if not isinstance(facts.get("id"), str):
+        raise ScriptError(f"a model needs an “id”: {model!r}")
+    return facts["id"], facts
 
 
 def asked_from(body: dict[str, Any]) -> Asked:
     """What a chat-completion request asks. A step is an assistant message with calls after the last user message."""
     messages: list[dict[str, Any]] = body["messages"]
     last = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
-    step = sum(1 for message in messages[last + 1 :] if message.get("tool_calls"))
+    tools: list[dict[str, Any]] = body.get("tools") or []
+    return asked_of(
+        body["model"],
+        messages,
+        user=text_of(messages[last].get("content")) if last >= 0 else "",
+        step=sum(1 for message in messages[last + 1 :] if message.get("tool_calls")),
+        tools=tuple(str(tool.get("function", {}).get("name")) for tool in tools),
+        streams=bool(body.get("stream")),
+    )
+
+
+def asked_of(
+    model: str,
+    messages: list[dict[str, Any]],
+    *,
+    user: str,
+    step: int,
+    tools: tuple[str, ...],
+    searches: bool = False,
+    streams: bool = False,
+) -> Asked:
+    """The same for any wire, its messages as they came."""
     text = json.dumps(messages, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    user = _text(messages[last].get("content")) if last >= 0 else ""
-    return Asked(str(body["model"]), user, step, digest, offered=bool(body.get("tools")))
+    return Asked(str(model), user, step, digest, bool(tools), messages, tools, searches, streams)
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a string, or a list of typed parts."""
+    if isinstance(content, str):
+        return content
+    parts: list[dict[str, Any]] = content or []
+    return " ".join(str(part.get("text", "")) for part in parts if part.get("type") in ("text", "input_text"))
 
 
 class Director:
@@ -125,10 +180,3 @@ def _rule(source: Any) -> Rule:
         raise ScriptError(f"“user” is not a regular expression: {error}") from error
     replies = tuple(reply_from(reply) for reply in fields["replies"])
     return Rule(replies, fields.get("model", "*"), fields.get("user", ""))
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts: list[dict[str, Any]] = content or []
-    return " ".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")

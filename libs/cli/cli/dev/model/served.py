@@ -10,6 +10,8 @@ from typing import Any
 from cli.dev.model.reply import Reply
 from cli.dev.model.script import Asked
 
+SHOWN_APART = ("model", "tools", "messages", "input", "contents")
+
 
 @dataclass(slots=True)
 class Record:
@@ -26,6 +28,7 @@ class Record:
     reply: Reply
     body: dict[str, Any]
     with_key: bool
+    wire: str = "chat"
     at: float = field(default_factory=time.time)
     started_ns: int = field(default_factory=time.monotonic_ns)
     ended_ns: int = 0
@@ -42,17 +45,12 @@ class Record:
         return self.asked.hash
 
     @property
-    def usage_wanted(self) -> bool:
-        options: dict[str, Any] = self.body.get("stream_options") or {}
-        return bool(options.get("include_usage"))
-
-    @property
     def prompt_tokens(self) -> int:
-        return len(str(self.body["messages"])) // 4
+        return len(str(self.asked.messages)) // 4
 
     def as_json(self) -> dict[str, Any]:
         """What `GET /served` shows."""
-        tools: list[dict[str, Any]] = self.body.get("tools") or []
+        others = {name: value for name, value in self.body.items() if name not in SHOWN_APART}
         return {
             "number": self.number,
             "at": self.at,
@@ -60,15 +58,17 @@ class Record:
             "ended_ns": self.ended_ns or None,
             "ms": round((self.ended_ns - self.started_ns) / 1e6, 1) if self.ended_ns else None,
             "outcome": self.outcome,
+            "wire": self.wire,
             "model": self.model,
             "user": self.asked.user,
             "step": self.asked.step,
             "hash": self.hash,
-            "stream": bool(self.body.get("stream")),
+            "stream": self.asked.streams,
             "with_key": self.with_key,
-            "tools": [tool.get("function", {}).get("name") for tool in tools],
-            "request": {name: value for name, value in self.body.items() if name not in ("tools", "messages", "model")},
-            "messages": self.body["messages"],
+            "tools": list(self.asked.tools),
+            "searches": self.asked.searches,
+            "request": others,
+            "messages": self.asked.messages,
             "reply": self.reply.changed(),
             "tokens": self.tokens,
             "text": "".join(self.said),
@@ -83,10 +83,10 @@ class Served:
         self._number = 0
         self._changed = asyncio.Event()
 
-    def begin(self, asked: Asked, reply: Reply, body: dict[str, Any], *, with_key: bool) -> Record:
+    def begin(self, asked: Asked, reply: Reply, body: dict[str, Any], *, with_key: bool, wire: str = "chat") -> Record:
         """Open the record of a request."""
         self._number += 1
-        record = Record(self._number, asked, reply, body, with_key)
+        record = Record(self._number, asked, reply, body, with_key, wire)
         self._records.append(record)
         self._tell()
         return record

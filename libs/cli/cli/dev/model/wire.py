@@ -1,213 +1,199 @@
-"""A reply as the bytes of the chat-completions wire: lazy frames, so that stamps are made when they are sent."""
+"""A reply on a wire: what every provider's stream has in common. Each wire says how its parts look, in its own file."""
 
 import json
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar
 
+from cli.dev.model.frames import Break, Frame, Paced, Pause, pieces, thoughts, tokens
 from cli.dev.model.reply import PlayedCall, Reply
+from cli.dev.model.script import Asked
 from cli.dev.model.served import Record
-from cli.dev.model.words import seed_of, words
 
+BREAKS = ("reset", "cut", "hang", "garbage", "error")
 LATE = 0.3  # seconds after the finish that a late usage takes
 
 
-@dataclass(slots=True, frozen=True)
-class Pause:
-    """Wait this many seconds, beyond the pace."""
-
-    seconds: float
+class Unacceptable(Exception):
+    """The request breaks a rule of the wire that the real provider enforces; answered with 400."""
 
 
-@dataclass(slots=True, frozen=True)
-class Break:
-    """Nothing more comes: the connection is reset, ended cleanly, or left open in silence."""
+class Wire(ABC):
+    """One reply to one request on this wire. The class methods are about requests, the others make the stream."""
 
-    kind: Literal["reset", "cut", "hang"]
+    name: ClassVar[str]
+    content_type: ClassVar[str] = "text/event-stream"
 
+    def __init__(self, reply: Reply, record: Record) -> None:
+        self.reply = reply
+        self.record = record
 
-class Paced(bytes):
-    """A frame that carries a token: what follows waits for the pace. Other frames are followed at once."""
+    @classmethod
+    @abstractmethod
+    def asked(cls, body: dict[str, Any], path: dict[str, str]) -> Asked:
+        """What a request asks; `path` are the parts of its address. Raises `KeyError` and the like if it is none."""
 
-    __slots__ = ()
+    @classmethod
+    def check(cls, asked: Asked, body: dict[str, Any]) -> None:
+        """Raises `Unacceptable` for what the real provider would refuse; here, nothing."""
+        return
 
+    @classmethod
+    @abstractmethod
+    def error(cls, status: int, message: str, code: str) -> dict[str, Any]:
+        """The body of a refusal."""
 
-Frame = bytes | Pause | Break
+    @abstractmethod
+    def whole(self) -> dict[str, Any]:
+        """The answer to a request that is not to be streamed."""
 
+    @abstractmethod
+    def opening(self) -> Iterator[bytes]:
+        """What comes before the first token."""
 
-def frames(reply: Reply, record: Record) -> Iterator[Frame]:
-    """The events of a streamed reply. Counts in the record what was taken, token by token."""
-    line = b"\r\n" if reply.crlf else b"\n"
-    for frame in _frames(reply, record):
-        if isinstance(frame, bytes):
-            frame = frame if line == b"\n" else type(frame)(frame.replace(b"\n", line))
-        yield frame
+    @abstractmethod
+    def around(self, *, reasoning: bool) -> tuple[bytes, bytes]:
+        """What stands before and after the JSON string of a token."""
 
+    def begin(self, *, reasoning: bool) -> Iterator[bytes]:
+        """A run of reasoning or of text begins."""
+        return iter(())
 
-def _frames(reply: Reply, record: Record) -> Iterator[Frame]:
-    head, tail = _around(record)
-    if reply.comments:
-        yield b": the scripted model is thinking\n\n"
-    yield _event(record, {"role": "assistant", "content": ""})
-    if reply.think:
-        yield Pause(reply.think)
-    breaks = {
-        kind: at for kind in ("reset", "cut", "hang", "garbage", "error") if (at := getattr(reply, kind)) is not None
-    }
-    for token in tokens(reply, record):
-        if broken := _break(breaks, record, head):
+    def end(self, *, reasoning: bool) -> Iterator[bytes]:
+        """It is over."""
+        return iter(())
+
+    def search(self) -> Iterator[bytes]:
+        """The provider searches the web, between reasoning and text."""
+        return iter(())
+
+    @abstractmethod
+    def calls(self) -> Iterator[bytes]:
+        """The tool calls."""
+
+    @abstractmethod
+    def ending(self) -> Iterator[Frame]:
+        """Finish reason and usage."""
+
+    @abstractmethod
+    def failure(self, message: str) -> bytes:
+        """An error in the middle of the stream."""
+
+    def garbage(self) -> bytes:
+        """Something that is no event of this wire."""
+        return b'data: {"id": "chatcmpl", "choices": [{"delta"\n\n'
+
+    def frames(self) -> Iterator[Frame]:
+        """The events of the streamed reply. Counts in the record what was taken, token by token."""
+        if not self.reply.crlf:
+            yield from self._frames()
+            return
+        for frame in self._frames():
+            yield type(frame)(frame.replace(b"\n", b"\r\n")) if isinstance(frame, bytes) else frame
+
+    def _frames(self) -> Iterator[Frame]:
+        reply, record = self.reply, self.record
+        is_sse = self.content_type == "text/event-stream"
+        if reply.comments and is_sse:
+            yield b": the scripted model is thinking\n\n"
+        yield from self.opening()
+        if reply.think:
+            yield Pause(reply.think)
+        breaks = {
+            kind: at
+            for kind in ("reset", "cut", "hang", "garbage", "error")
+            if (at := getattr(reply, kind)) is not None
+        }
+        searches = bool(reply.search) and record.asked.searches
+        run: bool | None = None
+        head = tail = b""
+        for token in tokens(reply, record):
+            if breaks and (broken := self._break(breaks)):
+                yield from broken
+                if isinstance(broken[-1], Break):
+                    return
+            if token.reasoning is not run:
+                if run is not None:
+                    yield from self.end(reasoning=run)
+                if searches and not token.reasoning:
+                    searches = False
+                    yield from self.search()
+                run = token.reasoning
+                yield from self.begin(reasoning=run)
+                head, tail = self.around(reasoning=run)
+            record.tokens += 1
+            yield Paced(head + token.json + tail)
+            if reply.comments and is_sse and record.tokens % 5 == 0:
+                yield b": still there\n\n"
+        if breaks and (broken := self._break(breaks, over=True)):
             yield from broken
-            if isinstance(broken[-1], Break):
-                return
-        record.tokens += 1
-        yield Paced(head[token.reasoning] + token.json + tail)
-        if reply.comments and record.tokens % 5 == 0:
-            yield b": still there\n\n"
-    if broken := _break(breaks, record, head, over=True):
-        yield from broken
-        return
-    yield from _calls(reply, record)
-    yield from _end(reply, record)
+            return
+        if run is not None:
+            yield from self.end(reasoning=run)
+        if searches:
+            yield from self.search()
+        yield from self.calls()
+        yield from self.ending()
+
+    def _break(self, breaks: dict[str, int], *, over: bool = False) -> list[Frame]:
+        for kind, at in breaks.items():
+            if self.record.tokens != at and not (over and self.record.tokens < at):
+                continue
+            if kind == "reset":
+                # The pause lets the half chunk arrive: a reset overtakes what is still in the buffers.
+                return [self.around(reasoning=False)[0] + b'"and in the mid', Pause(0.03), Break("reset")]
+            if kind == "garbage":
+                return [self.garbage(), Break("hang")]
+            if kind == "error":
+                return [self.failure("The server had an error while processing your request"), Break("cut")]
+            return [Break("cut" if kind == "cut" else "hang")]
+        return []
+
+    def text(self) -> str:
+        """The whole text of a reply that is not streamed; counts it as said."""
+        said = list(pieces(self.reply, self.record))
+        self.record.tokens = self.reply.reasoning + len(said)
+        self.record.said += said
+        return "".join(said)
+
+    def thought(self) -> str:
+        """The whole reasoning."""
+        return "".join(thoughts(self.reply, self.record))
+
+    def call_id(self, index: int, call: PlayedCall, prefix: str = "call_") -> str:
+        return call.id or f"{prefix}{self.record.hash}_{self.record.number}_{index}"
+
+    def finish_word(self) -> str:
+        """`stop`, `length`, `tool_calls`, `content_filter` or `none`, which each wire says in its own words."""
+        return self.reply.finish or ("tool_calls" if self.reply.tools else "stop")
 
 
-@dataclass(slots=True)
-class Token:
-    """A piece of the answer as a JSON string, quotes included."""
-
-    json: bytes
-    reasoning: bool = False
+def around(make: bytes) -> tuple[bytes, bytes]:
+    """What is before and after the JSON string of one NUL in an event."""
+    head, _, tail = make.partition(b'"\\u0000"')
+    return head, tail
 
 
-def tokens(reply: Reply, record: Record) -> Iterator[Token]:
-    """The pieces of reasoning and text, made one by one."""
-    seed = seed_of(record.hash)
-    for piece in words(reply.reasoning, seed + 1):
-        yield Token(b'"%s"' % piece.encode(), reasoning=True)
-    if reply.stamp:
-        for number in range(reply.words):
-            yield Token(b'"%d:%d "' % (number, time.monotonic_ns()))
-        return
-    for piece in pieces(reply, record):
-        record.said.append(piece)
-        yield Token(json.dumps(piece).encode())
+def data(value: Any) -> bytes:
+    """An event of a stream that has no names of events."""
+    return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
 
-def pieces(reply: Reply, record: Record) -> Iterator[str]:
-    """The text of the answer, cut as it is streamed."""
-    if reply.text is None:
-        yield from words(reply.words, seed_of(record.hash))
-        return
-    for number, word in enumerate(reply.text.split(" ")):
-        if number or word:
-            yield f" {word}" if number else word
+def named(value: dict[str, Any]) -> bytes:
+    """An event of a stream whose events are named as their type is."""
+    return b"event: %b\n" % value["type"].encode() + data(value)
 
 
-def whole(reply: Reply, record: Record) -> dict[str, Any]:
-    """The answer to a request without `stream`."""
-    text = "".join(pieces(reply, record))
-    message: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if reply.reasoning:
-        message[reply.reasoning_field] = "".join(words(reply.reasoning, seed_of(record.hash) + 1))
-    if reply.tools:
-        message["tool_calls"] = [_call(record, i, call) for i, call in enumerate(reply.tools)]
-    record.tokens = reply.reasoning + sum(1 for _ in pieces(reply, record))
-    record.said.append(text)
-    answer = _envelope(record, "chat.completion")
-    answer["choices"] = [{"index": 0, "message": message, "finish_reason": _finish(reply)}]
-    if reply.usage != "none":
-        answer["usage"] = _usage(reply, record)
-    return answer
+def fragments(text: str) -> list[str]:
+    """Arguments in three pieces, as they arrive."""
+    size = max(1, -(-len(text) // 3))
+    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def _around(record: Record) -> tuple[dict[bool, bytes], bytes]:
-    # The bytes around a token's text, made once for a stream.
-    reasoning_field = record.reply.reasoning_field
-    both: dict[bool, bytes] = {}
-    tail = b""
-    for reasoning, name in ((False, "content"), (True, reasoning_field)):
-        head, _, tail = _event(record, {name: "\0"}).partition(b'"\\u0000"')
-        both[reasoning] = head
-    return both, tail
-
-
-def _break(breaks: dict[str, int], record: Record, head: dict[bool, bytes], *, over: bool = False) -> list[Frame]:
-    for kind, at in breaks.items():
-        if record.tokens != at and not (over and record.tokens < at):
-            continue
-        half = head[False] + b'"and in the mid'
-        if kind == "reset":
-            # The pause lets the half chunk arrive: a reset overtakes what is still in the buffers.
-            return [half, Pause(0.03), Break("reset")]
-        if kind == "garbage":
-            return [b'data: {"id": "chatcmpl", "choices": [{"delta"\n\n', Break("hang")]
-        if kind == "error":
-            error = {"message": "The server had an error while processing your request", "type": "server_error"}
-            return [b"data: " + json.dumps({"error": error}).encode() + b"\n\n", Break("cut")]
-        return [Break("cut" if kind == "cut" else "hang")]
-    return []
-
-
-def _calls(reply: Reply, record: Record) -> Iterator[bytes]:
-    for index, call in enumerate(reply.tools):
-        whole = _call(record, index, call)
-        if reply.calls != "fragments":
-            if reply.calls == "no_index":
-                del whole["index"]
-            elif reply.calls == "same_index":
-                whole["index"] = 0
-            yield _event(record, {"tool_calls": [whole]})
-            continue
-        first = {**whole, "function": {"name": call.name, "arguments": ""}}
-        yield _event(record, {"tool_calls": [first]})
-        size = max(1, -(-len(call.arguments) // 3))
-        for at in range(0, len(call.arguments), size):
-            fragment = {"index": index, "function": {"arguments": call.arguments[at : at + size]}}
-            yield _event(record, {"tool_calls": [fragment]})
-
-
-def _end(reply: Reply, record: Record) -> Iterator[Frame]:
-    usage = _usage(reply, record)
-    if reply.finish != "none":
-        together = usage if reply.usage == "finish" else None
-        yield _event(record, {}, _finish(reply), usage=together)
-    if reply.usage == "late":
-        yield Pause(LATE)
-    if reply.usage in ("last", "late") and record.usage_wanted:
-        yield b"data: " + json.dumps({**_envelope(record), "choices": [], "usage": usage}).encode() + b"\n\n"
-    if reply.done:
-        yield b"data: [DONE]\n\n"
-
-
-def _finish(reply: Reply) -> str:
-    return reply.finish or ("tool_calls" if reply.tools else "stop")
-
-
-def _call(record: Record, index: int, call: PlayedCall) -> dict[str, Any]:
-    call_id = call.id or f"call_{record.hash}_{record.number}_{index}"
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"index": index, "id": call_id, "type": "function", "function": function}
-
-
-def _usage(reply: Reply, record: Record) -> dict[str, Any]:
-    return {
-        "prompt_tokens": record.prompt_tokens,
-        "completion_tokens": record.tokens,
-        "total_tokens": record.prompt_tokens + record.tokens,
-        "prompt_tokens_details": {"cached_tokens": record.prompt_tokens // 2},
-        "completion_tokens_details": {"reasoning_tokens": reply.reasoning},
-    }
-
-
-def _envelope(record: Record, kind: str = "chat.completion.chunk") -> dict[str, Any]:
-    return {"id": f"chatcmpl-{record.number}", "object": kind, "created": int(record.at), "model": record.model}
-
-
-def _event(
-    record: Record, delta: dict[str, Any], finish: str | None = None, usage: dict[str, Any] | None = None
-) -> bytes:
-    chunk = _envelope(record)
-    chunk["choices"] = [{"index": 0, "delta": delta, "finish_reason": finish}]
-    if usage is not None:
-        chunk["usage"] = usage
-    return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+def as_arguments(call: PlayedCall) -> dict[str, Any]:
+    """The arguments for wires that carry objects only; malformed ones become an object that fits no schema."""
+    try:
+        found: Any = json.loads(call.arguments)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"malformed": call.arguments}  # pyright: ignore[reportUnknownVariableType]

@@ -32,7 +32,7 @@ from gateway.settings import GatewaySettings
 from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store, StoreAway
-from store.system import callers, invites
+from store.system import callers, invites, threads
 
 log = logs.get(__name__)
 
@@ -163,10 +163,22 @@ async def _tidy(store: Store, settings: GatewaySettings) -> None:
             async with store.system() as session:
                 ended = await callers.end_expired_sessions(session, grace)
                 ended += await invites.remove_expired_invites(session)
-            log.debug("tidied", ended=ended)
+            taken = await _take_deleted(store, settings.threads_keep_deleted)
+            log.debug("tidied", ended=ended, deleted_threads=taken)
         except StoreAway as away:
             log.warning("could not tidy", reason=str(away))
         await asyncio.sleep(_TIDY_EVERY)
+
+
+async def _take_deleted(store: Store, keep: float) -> int:
+    """Deleted threads that nobody brought back for `keep` seconds, each in a transaction of its own; how many."""
+    taken = 0
+    while True:
+        async with store.system() as session:
+            count = await threads.purge_deleted(session, keep, limit=1)
+        taken += count
+        if not count:
+            return taken
 
 
 if __name__ == "__main__":

@@ -147,6 +147,12 @@ class GatewaySettings(ServiceSettings):
         ge=0,
     )
 
+    # Threads and usage
+    threads_keep_deleted: float = setting(
+        30 * 86400.0, "how long a deleted thread may be brought back, before it goes for good", unit="s", ge=60
+    )
+    usage_days: int = setting(400, "days that one look at the usage may span", unit="days", ge=1, le=3660)
+
     # Events
     events_per_user: int = setting(32, "event streams that one user may have open in one gateway", ge=1)
     events_queue: int = setting(256, "hints that wait for a slow page before it is dropped", ge=1)

@@ -1,12 +1,14 @@
-"""A user's threads: made, listed by what happened last, renamed, put away."""
+"""A user's threads: made, listed by what happened last, changed, put away, deleted and brought back."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import struct
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Select, case, func, insert, literal, select, tuple_, update
@@ -34,15 +36,31 @@ class ThreadInfo:
     created_at: datetime
     touched_at: datetime
     is_archived: bool
+    model: str | None
+    effort: str | None
+    is_deleted: bool
     status: str | None
     """What its turns are doing: running, queued, waiting; failed if the newest one did; else nothing."""
 
 
 async def page(
-    session: Session, *, before: str | None, limit: int, archived: bool = False
+    session: Session,
+    *,
+    before: str | None,
+    limit: int,
+    archived: bool = False,
+    deleted: bool = False,
+    agent_id: UUID | None = None,
 ) -> tuple[list[ThreadInfo], str | None]:
-    """Threads with the most recently touched first, and the cursor of the next page. Raises `BadCursor`."""
-    query = _threads().where(Thread.archived_at.is_not(None) if archived else Thread.archived_at.is_(None))
+    """Threads with the most recently touched first, and the cursor of the next page. Raises `BadCursor`.
+
+    Deleted ones are in no list but their own, archived or not.
+    """
+    query = _threads().where(Thread.deleted_at.is_not(None) if deleted else Thread.deleted_at.is_(None))
+    if not deleted:
+        query = query.where(Thread.archived_at.is_not(None) if archived else Thread.archived_at.is_(None))
+    if agent_id is not None:
+        query = query.where(Thread.agent_id == agent_id)
     if before is not None:
         touched_at, thread_id = _read_cursor(before)
         query = query.where(tuple_(Thread.touched_at, Thread.id) < tuple_(literal(touched_at), literal(thread_id)))
@@ -59,18 +77,31 @@ async def get(session: Session, thread_id: UUID) -> ThreadInfo | None:
     return ThreadInfo(*row) if row else None
 
 
+async def get_many(session: Session, thread_ids: Collection[UUID]) -> dict[UUID, ThreadInfo]:
+    rows = await session.execute(_threads().where(Thread.id.in_(thread_ids)))
+    return {row[0]: ThreadInfo(*row) for row in rows}
+
+
 async def create(
-    session: Session, *, user_id: UUID, agent_id: UUID, title: str | None = None, channel: str = "web"
+    session: Session,
+    *,
+    user_id: UUID,
+    agent_id: UUID,
+    title: str | None = None,
+    model: str | None = None,
+    effort: str | None = None,
+    channel: str = "web",
 ) -> UUID:
     thread_id = uuid7()
-    await session.execute(
-        insert(Thread).values(id=thread_id, user_id=user_id, agent_id=agent_id, title=title, channel=channel)
-    )
+    values = {"title": title, "model": model, "effort": effort, "channel": channel}
+    await session.execute(insert(Thread).values(id=thread_id, user_id=user_id, agent_id=agent_id, **values))
     return thread_id
 
 
-async def rename(session: Session, thread_id: UUID, title: str | None) -> None:
-    await session.execute(update(Thread).where(Thread.id == thread_id).values(title=title))
+async def change(session: Session, thread_id: UUID, values: Mapping[Literal["title", "model", "effort"], Any]) -> None:
+    """Sets what is named, and nothing else; null takes away."""
+    if values:
+        await session.execute(update(Thread).where(Thread.id == thread_id).values(**values))
 
 
 async def archive(session: Session, thread_id: UUID) -> None:
@@ -84,7 +115,19 @@ async def unarchive(session: Session, thread_id: UUID) -> None:
     await session.execute(update(Thread).where(Thread.id == thread_id).values(archived_at=None))
 
 
-def _threads() -> Select[UUID, UUID, str, str | None, str | None, datetime, datetime, bool, str]:
+async def delete(session: Session, thread_id: UUID) -> None:
+    """Shown nowhere any more, until it is restored or taken for good; one that is deleted already keeps its time."""
+    await session.execute(
+        update(Thread).where(Thread.id == thread_id).values(deleted_at=func.coalesce(Thread.deleted_at, func.now()))
+    )
+
+
+async def restore(session: Session, thread_id: UUID) -> None:
+    """Where it was before: among the archived ones, if it was one of them."""
+    await session.execute(update(Thread).where(Thread.id == thread_id).values(deleted_at=None))
+
+
+def _threads() -> Select[*tuple[Any, ...]]:
     active = (
         select(Turn.status)
         .where(Turn.thread_id == Thread.id, Turn.status.in_(("running", "queued", "waiting")))
@@ -109,6 +152,9 @@ def _threads() -> Select[UUID, UUID, str, str | None, str | None, datetime, date
         Thread.created_at,
         Thread.touched_at,
         Thread.archived_at.is_not(None),
+        Thread.model,
+        Thread.effort,
+        Thread.deleted_at.is_not(None),
         func.coalesce(active, failed),
     )
 

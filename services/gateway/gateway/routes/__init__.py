@@ -1,15 +1,30 @@
 """HTTP in: one file per noun. Each declares its routes on a `Routes` of `gateway.http`."""
 
-from gateway.routes import accounts, admin_dead_letters, agents, blobs, chat, events, threads, tokens, tools, turns
+from gateway.routes import (
+    accounts,
+    admin_dead_letters,
+    agents,
+    blobs,
+    chat,
+    events,
+    search,
+    threads,
+    tokens,
+    tools,
+    turns,
+    usage,
+)
 
 ROUTES = (
     accounts.routes,
     tokens.routes,
     agents.routes,
     tools.routes,
+    search.routes,  # before the threads: their ids would take its name for one
     threads.routes,
     turns.routes,
     chat.routes,
+    usage.routes,
     events.routes,
     blobs.routes,
     admin_dead_letters.routes,

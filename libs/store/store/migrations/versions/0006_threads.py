@@ -32,6 +32,8 @@ create index message_parts_call on message_parts (call_id) where call_id is not 
 -- What was used stays used when its thread is gone for good.
 alter table ledger drop constraint ledger_turn_id_fkey;
 alter table ledger add column unpriced integer not null default 0;  -- model calls whose cost nobody knows
+update ledger set unpriced = (
+    select count(*) from attempts a where a.turn_id = ledger.turn_id and a.cost_micros is null and a.state <> 'failed');
 create index ledger_ended on ledger (ended_at);
 
 create table message_words (

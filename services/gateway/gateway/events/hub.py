@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from bus.client import directly
 from chassis import logs, metrics
 from contracts.hints import Hint
-from contracts.subjects import ended_subject, hint_subject
+from contracts.settings import SettingLevel, SettingsChanged
+from contracts.subjects import SETTINGS_CHANGED, ended_subject, hint_subject
 from contracts.turns import TurnCompleted
 from gateway.events import notes
 from gateway.events.limits import EventLimits
@@ -138,13 +139,26 @@ class EventHub:
         return len(listeners)
 
     async def run(self) -> None:
-        """Until cancelled: who missed something because the bus was away looks again."""
+        """Until cancelled: what concerns more than one user, and `sync` for all when the bus was away."""
+        await self._client.subscribe(SETTINGS_CHANGED, cb=directly(self._set_up))
         while True:
             await asyncio.sleep(_TICK)
             reconnects = self._client.stats["reconnects"]
             if reconnects != self._reconnects and self._client.is_connected:
                 self._reconnects = reconnects
                 self.tell_everybody(notes.SYNC)
+
+    def _set_up(self, subject: str, data: bytes) -> None:
+        try:
+            fact = SettingsChanged.model_validate_json(data)
+        except ValidationError:
+            log.warning("ignored on the bus", subject=subject)
+            return
+        message = notes.of_hint(Hint(kind="settings", user_id=fact.user_id))
+        if fact.level is SettingLevel.DEPLOYMENT:
+            self.tell_everybody(message)
+        else:
+            self.tell(fact.user_id, message)
 
     def _leave(self, listener: Listener) -> None:
         """The last listener of a user ends the subscriptions. Safe to call again."""

@@ -11,7 +11,9 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from chassis.errors import Refused
+from contracts.hints import Hint
 from gateway.answers import invalid, missing
+from gateway.auth import Caller
 from gateway.http import Routes
 from gateway.parts import CallerOf, Parts, PartsOf
 from gateway.starters import Starter, starters
@@ -121,6 +123,7 @@ async def create_agent(wish: AgentWish, caller: CallerOf, parts: PartsOf) -> Age
             message = f"You have {most} agents, which is as many as there may be; change one instead."
             raise Refused(409, "too_many_agents", message, limit=most, setting="RETINUE_AGENTS_PER_USER")
         made = await _agent(session, await agents.create(session, caller.user_id, values))
+    _tell(parts, caller)
     return made
 
 
@@ -155,6 +158,7 @@ async def change_agent(agent_id: UUID, change: AgentChange, caller: CallerOf, pa
         elif archived is not None:
             await agents.bring_back(session, agent_id)
         changed = await _agent(session, agent_id)
+    _tell(parts, caller)
     return changed
 
 
@@ -164,6 +168,7 @@ async def delete_agent(agent_id: UUID, caller: CallerOf, parts: PartsOf) -> None
     async with parts.store.session(caller.user_id) as session:
         await _agent(session, agent_id)
         await _put_away(session, agent_id)
+    _tell(parts, caller)
 
 
 @routes.post("/api/agents/{agent_id}/default", scope="chat", errors=(404, 409))
@@ -174,7 +179,13 @@ async def make_default(agent_id: UUID, caller: CallerOf, parts: PartsOf) -> Agen
         if not await agents.make_default(session, agent_id):
             raise Refused(409, "archived", "This agent is put away; bring it back first.")
         made = await _agent(session, agent_id)
+    _tell(parts, caller)
     return made
+
+
+def _tell(parts: Parts, caller: Caller) -> None:
+    """Open pages look again."""
+    parts.relay.hint(Hint(kind="agents", user_id=caller.user_id))
 
 
 async def _agent(session: Session, agent_id: UUID) -> AgentOut:

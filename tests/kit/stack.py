@@ -18,6 +18,8 @@ QUIET = {
     "RETINUE_PUBLIC_URL": "",
     "RETINUE_MODEL": "",
     "RETINUE_REGISTRATION": "",
+    # A title is one more call of the model: tests that want it say so, scripts of all others do not count it.
+    "RETINUE_TITLES": "false",
     "OPENAI_BASE_URL": "",
     "OPENAI_API_KEY": "",
     # The machine of a test run is busy with other tests.

@@ -40,6 +40,7 @@ from gateway.throttle import Throttle
 from llm import Models, ModelSettings
 from store import Store, turns
 from tests.kit.stack import Servers
+from tests.kit.workshop import model_side
 from turn_runner.handlers import subscribe_requests, subscribe_stops
 from turn_runner.held import Workshop
 from turn_runner.lease import Lease
@@ -141,6 +142,8 @@ async def _runner(
     _spawn(stack, logs.keep_publishing())
     models = Models(ModelSettings(default_model=settings.model, openai_base_url=model_url))
     stack.push_async_callback(models.aclose)
+    side = model_side(store, *models.providers, connections=models.connections)
+    stack.push_async_callback(side["catalogue"].aclose)
     lease = Lease(store, name="town", slots=8, every=settings.heartbeat_every, lease=settings.lease, trust=4.0)
     blobs, threads = _blobs(stack, servers, "turn_runner")
     outputs = Outputs(
@@ -148,7 +151,7 @@ async def _runner(
     )
     web = Web.of(settings)
     stack.push_async_callback(web.aclose)
-    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits(), outputs, web)
+    workshop = Workshop(settings, store, models, lease, logs, relay, turns.Limits(), outputs, web, **side)
     slots = Slots(workshop)
     assert await lease.beat(slots)
     stack.push_async_callback(lease.leave)

@@ -25,6 +25,7 @@ from store import Session, Store
 from store.turns import Claim, stored_parts
 from tests.kit.lossy_bus import LossyBus, Sent
 from tests.kit.turns import ROOMY, Database
+from tests.kit.workshop import model_side
 from turn_runner.held import Workshop
 from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
@@ -50,7 +51,7 @@ class Played(Model):
     def call(self, request: Request) -> Call:
         return _PlayedCall(self)
 
-    def resolve(self, model_id: str | None = None) -> Model:
+    def resolve(self, model_id: str | None = None, **_: Any) -> Model:
         """As `llm.Models` does."""
         return self
 
@@ -130,9 +131,11 @@ class Workbench:
         outputs = Outputs(FolderBlobs(blobs, threads), threads, store, self.lease, **kept)
         relay = OutboxRelay(store, self._published)
         models: Any = self.model
+        side = model_side(store)
+        stack.push_async_callback(side["catalogue"].aclose)
         web = Web.of(settings)
         stack.push_async_callback(web.aclose)
-        self.workshop = Workshop(settings, store, models, self.lease, logs, relay, ROOMY, outputs, web)
+        self.workshop = Workshop(settings, store, models, self.lease, logs, relay, ROOMY, outputs, web, **side)
 
     def turn(self, claim: Claim) -> Turn:
         return Turn(self.workshop, claim)

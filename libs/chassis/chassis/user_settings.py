@@ -34,6 +34,9 @@ class UserSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    zone: Annotated[Word, AfterValidator(_is_a_zone)] | None = _choice(
+        "your time zone, such as Europe/Berlin: the local time that agents are told; UTC until it is set", "You"
+    )
     model: Annotated[str, StringConstraints(pattern=r"^\S{1,200}/\S{1,200}$|^~\S{1,200}$")] | None = _choice(
         "model of your agents that name none", "Models", "model"
     )

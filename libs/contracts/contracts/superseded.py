@@ -34,9 +34,12 @@ def superseded(parts: Sequence[Mapping[str, Any]], began: Sequence[BatchId], epo
 
 
 def name_of(part: Mapping[str, Any]) -> str | None:
-    """What `data-superseded` calls this part: its call id, or the id that text and reasoning carry; else `None`."""
-    if "toolCallId" in part:
-        return part["toolCallId"]
+    """What `data-superseded` calls this part: its call's or source's id, or the one that text and reasoning carry;
+    else `None`.
+    """
+    for own in ("toolCallId", "sourceId"):
+        if own in part:
+            return part[own]
     name = part.get("providerMetadata", {}).get("retinue", {}).get("part")
     return name if isinstance(name, str) else None
 

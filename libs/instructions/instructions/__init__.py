@@ -4,7 +4,7 @@ The turn-runner composes what it sends; the gateway composes the same words to s
 Neither may import the other, so the words live here (ADR 0009). Pure: no I/O beyond this package's own files.
 """
 
-from instructions.composition import Block, Persona, compose, hour_of, stable_text, text_of, zone_of
+from instructions.composition import Block, Persona, compose, stable_text, text_of, zone_of
 from instructions.sheet import ToolSheet, known_tools, offered_names, sheet
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Persona",
     "ToolSheet",
     "compose",
-    "hour_of",
     "known_tools",
     "offered_names",
     "sheet",

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from string import Template
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from instructions.words import words, words_for
-
-UTC_NAME = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Block:
 
 def compose(persona: Persona, tools: Sequence[str], channel: str, moment: datetime, zone: str = "") -> list[Block]:
     """The instructions for one turn. `tools` are the names of what is offered, in order; `moment` is when the turn
-    began, aware of its zone; `zone` is the person's, by IANA name, and UTC where it is empty or unknown.
+    began, aware of its zone; `zone` is the person's, by IANA name, empty where nobody knows it.
     """
     blocks = [
         Block("priority", words("priority")),
@@ -63,17 +61,12 @@ def stable_text(blocks: Sequence[Block]) -> str:
     return text_of([block for block in blocks if block.stable])
 
 
-def zone_of(name: str) -> ZoneInfo:
-    """The zone of this name, UTC for one that nobody knows."""
+def zone_of(name: str) -> ZoneInfo | None:
+    """The zone of this name; none for one that nobody knows."""
     try:
-        return ZoneInfo(name or UTC_NAME)
+        return ZoneInfo(name) if name else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo(UTC_NAME)
-
-
-def hour_of(moment: datetime, zone: str) -> datetime:
-    """The local hour in which a moment lies: what the instructions say of the time."""
-    return moment.astimezone(zone_of(zone)).replace(minute=0, second=0, microsecond=0)
+        return None
 
 
 def _identity(persona: Persona) -> str:
@@ -85,11 +78,13 @@ def _identity(persona: Persona) -> str:
     return "\n".join(lines)
 
 
-def _time(moment: datetime, zone: str) -> str:
-    hour = hour_of(moment, zone)
-    return _filled("time", day=f"{hour:%A, %d %B %Y}", hour=f"{hour:%H:%M}", zone=zone_of(zone).key)
+def _time(moment: datetime, name: str) -> str:
+    zone = zone_of(name)
+    hour = moment.astimezone(zone or UTC).replace(minute=0)
+    said = {"day": f"{hour:%A, %d %B %Y}", "hour": f"{hour:%H:%M}"}
+    return _filled("time", zone=zone.key, **said) if zone else _filled("time_utc", **said)
 
 
-def _filled(name: str, **values: str) -> str:
+def _filled(block: str, /, **values: str) -> str:
     """What a person wrote is put in as it is: a template is filled once, so that a `$` in it means nothing."""
-    return Template(words(name)).substitute(values)
+    return Template(words(block)).substitute(values)

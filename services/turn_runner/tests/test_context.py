@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,21 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from instructions import Block, stable_text, text_of
 from llm import Assistant, Message, System, ToolCall, ToolResult, User
 from store.repositories.transcripts import AgentProfile, PastCall, PastMessage, PastPart
 from tests.kit.snapshot import held_to
-from turn_runner.context import conversation, instructions, opening
-from turn_runner.prompts import prompt
+from turn_runner.context import blocks_of, conversation, opening
 from turn_runner.tools import PROFILES, offered
 
 COMPOSITIONS = Path(__file__).parent / "compositions"
 DAY = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
 ADA = AgentProfile(uuid4(), "Ada", "Keeps the household's accounts.", "Round to cents.\nNever guess.", None, 50)
 PLAIN = AgentProfile(uuid4(), "Ada", "", "", None, 50)
+
+
+def instructions(agent: AgentProfile, channel: str = "web", day: datetime = DAY) -> list[Block]:
+    return blocks_of(agent, [tool.name for tool in offered(channel, agent.capabilities)], channel, day)
 
 
 def user(text: str) -> PastMessage:
@@ -78,7 +83,7 @@ def printed(messages: list[Message]) -> str:
 @pytest.mark.parametrize("channel", [*PROFILES, "telegram"])
 def test_the_composition_of_each_channel(channel: str) -> None:
     tools = offered(channel)
-    made = printed(opening(ADA, tools, PAST, DAY))
+    made = printed(opening(instructions(ADA, channel), PAST))
     made += "# tools\n\n"
     for each in tools:
         schema = orjson.dumps(each.schema, option=orjson.OPT_INDENT_2).decode()
@@ -88,34 +93,54 @@ def test_the_composition_of_each_channel(channel: str) -> None:
     held_to(COMPOSITIONS / f"{channel}.md", made)
 
 
-def test_instructions_are_the_same_bytes_all_day_and_change_only_at_their_end_the_next() -> None:
-    tools = offered("web")
-    morning, night = DAY.replace(hour=0, minute=0), DAY.replace(hour=23, minute=59)
-    assert instructions(ADA, tools, morning) == instructions(ADA, tools, night)
-    today = instructions(ADA, tools, DAY).split("\n\n")
-    tomorrow = instructions(ADA, tools, DAY.replace(day=15)).split("\n\n")
-    assert today[:-1] == tomorrow[:-1]
-    assert today[-1] != tomorrow[-1]
+def test_what_is_stable_is_the_same_bytes_in_every_turn_and_only_the_hour_comes_after_it() -> None:
+    early, late, next_day = DAY.replace(minute=0), DAY.replace(minute=59), DAY.replace(day=15)
+    assert text_of(instructions(ADA, day=early)) == text_of(instructions(ADA, day=late))
+    today, tomorrow = instructions(ADA), instructions(ADA, day=next_day)
+    assert stable_text(today) == stable_text(tomorrow)
+    assert text_of(tomorrow).startswith(stable_text(today) + "\n\n")
+    assert text_of(today) != text_of(tomorrow)
+    assert [block.name for block in today if not block.stable] == ["time"]
+
+
+def test_the_time_is_told_where_the_person_is() -> None:
+    at_home = replace(ADA, settings={"zone": "Asia/Tokyo"})
+    assert (
+        instructions(at_home)[-1].text
+        == "It is Saturday, 14 March 2026, after 18:00, where the person is (Asia/Tokyo)."
+    )
+    lost = replace(ADA, settings={"zone": "Mars/Olympus"})
+    assert instructions(lost)[-1].text == instructions(ADA)[-1].text
+    assert "after 09:00" in instructions(ADA)[-1].text
 
 
 def test_the_prompt_of_a_turn_is_a_prefix_of_the_next_turn_s() -> None:
-    tools = offered("web")
-    first = opening(ADA, tools, PAST[:3], DAY)
-    later = opening(ADA, tools, [*PAST[:3], assistant(text("84.")), user("And now?")], DAY)
+    first = opening(instructions(ADA), PAST[:3])
+    later = opening(instructions(ADA), [*PAST[:3], assistant(text("84.")), user("And now?")])
     assert later[: len(first)] == first
 
 
 def test_what_an_agent_does_not_have_leaves_no_empty_headings() -> None:
-    said = instructions(PLAIN, [], DAY)
+    said = text_of(instructions(replace(PLAIN, capabilities=())))
     assert "role" not in said
     assert "Standing orders" not in said
-    assert prompt("tools") not in said
+    assert "You have no tools here" in said
     assert "\n\n\n" not in said
+
+
+def test_what_a_person_wrote_is_told_to_the_letter() -> None:
+    orders = "Pay $name in ${role} and $$.\n{curly} %s"
+    assert orders in text_of(instructions(replace(ADA, standing_orders=orders)))
 
 
 def test_a_channel_that_nobody_listed_is_offered_nothing() -> None:
     assert offered("telegram") == []
-    assert [tool.name for tool in offered("web")] == ["calculator", "current_time"]
+    assert [tool.name for tool in offered("web")] == ["calculator", "current_time", "web_search", "web_fetch"]
+
+
+def test_an_agent_has_of_the_channel_s_tools_what_its_capabilities_name() -> None:
+    assert [tool.name for tool in offered("web", ("web_fetch", "calculator", "gone"))] == ["calculator", "web_fetch"]
+    assert offered("web", ()) == []
 
 
 def results_follow_calls(messages: list[Message]) -> bool:

@@ -1,7 +1,7 @@
 """Assembles what the model sees: instructions, then the conversation.
 
-The blocks come in a fixed order and change only when the agent does, so that providers can cache the prefix; what
-varies (the day) comes last.
+The blocks of the instructions and their order are `instructions`' (shared with the gateway, which shows them); the
+moment that they tell is when the turn was first claimed, so that whoever goes on with it says the same bytes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,25 @@ from typing import Any
 
 import orjson
 
+from instructions import Block, Persona, compose, text_of
 from llm import Assistant, Message, System, ToolCall, ToolResult, User
-from store.repositories.transcripts import AgentProfile, PastCall, PastMessage, PastPart
+from store.repositories.transcripts import AgentProfile, PastCall, PastMessage, steps_of
 from turn_runner import foreign
-from turn_runner.prompts import prompt
-from turn_runner.tools import Tool
+
+ZONE = "zone"
+"""The user's setting that names their time zone."""
 
 
-def instructions(agent: AgentProfile, tools: Sequence[Tool[Any]], today: datetime) -> str:
-    """The system message; the same bytes for every step of a turn, and for every turn of a day."""
-    blocks = [prompt("priority"), prompt("style"), _identity(agent)]
-    if tools:
-        blocks.append(prompt("tools"))
-    blocks.append(f"Today is {today:%A, %d %B %Y} (UTC).")
-    return "\n\n".join(blocks)
+def blocks_of(agent: AgentProfile, names: Sequence[str], channel: str, moment: datetime | None) -> list[Block]:
+    """The instructions of a turn; `names` are the tools that it is offered."""
+    persona = Persona(agent.name, agent.role, agent.standing_orders)
+    zone = agent.settings.get(ZONE)
+    return compose(persona, names, channel, moment or datetime.now(UTC), zone if isinstance(zone, str) else "")
+
+
+def opening(blocks: Sequence[Block], past: Sequence[PastMessage]) -> list[Message]:
+    """What a turn's first model call is told."""
+    return [System(text_of(blocks)), *conversation(past)]
 
 
 def conversation(past: Sequence[PastMessage]) -> list[Message]:
@@ -33,39 +38,20 @@ def conversation(past: Sequence[PastMessage]) -> list[Message]:
     told: list[Message] = []
     for message in past:
         if message.role == "user":
-            text = "\n\n".join(part.data["text"] for part in message.parts if part.kind == "text")
-            if text:
-                told.append(User(text))
+            if message.said:
+                told.append(User(message.said))
         elif message.role == "assistant":
-            told += _steps(message.parts)
+            told += _steps(message)
     return told
 
 
-def opening(
-    agent: AgentProfile, tools: Sequence[Tool[Any]], past: Sequence[PastMessage], today: datetime | None = None
-) -> list[Message]:
-    return [System(instructions(agent, tools, today or datetime.now(UTC))), *conversation(past)]
-
-
-def _identity(agent: AgentProfile) -> str:
-    lines = [f"You are {agent.name}, an agent of Retinue."]
-    if agent.role:
-        lines.append(f"Your role: {agent.role}")
-    if agent.standing_orders:
-        lines.append(f"Standing orders of the person you work for:\n{agent.standing_orders}")
-    return "\n".join(lines)
-
-
-def _steps(parts: Sequence[PastPart]) -> list[Message]:
+def _steps(message: PastMessage) -> list[Message]:
     told: list[Message] = []
-    for step in sorted({part.step for part in parts}):
-        of_step = [part for part in parts if part.step == step]
-        text = "".join(part.data["text"] for part in of_step if part.kind == "text")
-        calls = [part.call for part in of_step if part.call is not None]
-        if text or calls:
-            asked = tuple(ToolCall(c.provider_call_id, c.name, arguments_of(c.input)) for c in calls)
-            told.append(Assistant(text, asked))
-            told += [ToolResult(c.provider_call_id, _outcome(c)) for c in calls]
+    for step in steps_of(message):
+        if step.text or step.calls:
+            asked = tuple(ToolCall(c.provider_call_id, c.name, arguments_of(c.input)) for c in step.calls)
+            told.append(Assistant(step.text, asked))
+            told += [ToolResult(c.provider_call_id, _outcome(c)) for c in step.calls]
     return told
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from llm import Assistant, Message, ToolCall, ToolResult, User
+from llm import Assistant, Message, Reasoning, ToolCall, ToolResult, User
 from turn_runner.context import arguments_of
 from turn_runner.execution import Result
 from turn_runner.guards import Guard
@@ -26,12 +26,18 @@ class Course:
     was_nudged: bool = False
     _guard: Guard = field(default_factory=Guard)
 
-    def exchanged(self, text: str, calls: Sequence[AskedCall], results: Sequence[Result]) -> None:
-        """A step with tool calls and what came of them."""
+    def exchanged(
+        self,
+        text: str,
+        calls: Sequence[AskedCall],
+        results: Sequence[Result],
+        reasoning: Sequence[Reasoning] = (),
+    ) -> None:
+        """A step with tool calls and what came of them; its reasoning goes back to whoever reasoned so."""
         verdict, texts = self._guard.look(list(zip(calls, results, strict=True)))
         self.answer_now = verdict == "answer now"
         asked = tuple(ToolCall(call.provider_call_id, call.name, arguments_of(call.input)) for call in calls)
-        self.messages.append(Assistant(text, asked))
+        self.messages.append(Assistant(text, asked, tuple(reasoning)))
         self.messages += [ToolResult(call.provider_call_id, told) for call, told in zip(calls, texts, strict=True)]
 
     def nudge(self) -> None:

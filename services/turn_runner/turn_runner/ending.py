@@ -56,7 +56,7 @@ async def prepared(held: HeldTurn, ended: Ended, attempt: Attempt | None, last_t
     commit = await held.log.settle()
     faults.reached("before_commit")
     closed = [(id, interrupted_result(state)) for id, state in held.open_calls.items()]
-    closed += [(call.id, interrupted_result("asked")) for call in new_calls]
+    closed += [(call.id, interrupted_result("asked")) for call in new_calls if not call.is_hosted]
     return Ending(
         status=ended.status,
         ended_by=ended.ended_by,
@@ -79,6 +79,7 @@ async def _close_parts(held: HeldTurn, attempt: Attempt | None) -> list[CallRow]
     narration = attempt.narration
     told: list[Chunk] = []
     narration.close(told)
+    narration.close_searches(told)
     if narration.finish is None:
         for call in narration.calls:
             told.append(chunks.tool_input_available(str(call.id), call.name, call.input, ours=True))
@@ -100,7 +101,7 @@ def _last_result(attempt: Attempt, ended: Ended) -> AttemptResult:
         return attempt.result("done", finish.reason)
     if ended.status is TurnStatus.STOPPED:
         return attempt.result("interrupted", ended.ended_by)
-    return attempt.result("failed", ended.ended_by)
+    return attempt.result("failed", attempt.failed_with or ended.ended_by)
 
 
 def _preview(text: str, most: int = 140) -> str | None:

@@ -9,21 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from chassis import logs
 from chassis.relay import OutboxRelay
 from contracts.batches import BatchId
 from contracts.chunks import Chunk
-from llm import Models
+from llm import Models, Provider
+from llm.catalogue import Catalogue
 from store import Session, Store, StoreAway, turns
 from store.turns import Claim, PartRow, TurnLost
 from store.turns.endings import start_chunk
 from turn_runner.lease import Lease
 from turn_runner.log import Logs
 from turn_runner.outputs import Outputs
+from turn_runner.seen import KeptPrompts
 from turn_runner.settings import RunnerSettings
+from turn_runner.titles import Titles
 from turn_runner.web import Web
 
 log = logs.get(__name__)
@@ -40,6 +43,14 @@ class HandOver(Exception):
     """The process is going down: the turn goes back to the queue, here and now, for another to take up."""
 
 
+class Providers(Protocol):
+    """Who serves a user's turns."""
+
+    async def of(self, user_id: UUID) -> tuple[Provider, ...]:
+        """Raises `StoreAway`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Workshop:
     """What every turn of this runner works with."""
@@ -53,6 +64,10 @@ class Workshop:
     limits: turns.Limits
     outputs: Outputs
     web: Web
+    users: Providers
+    catalogue: Catalogue
+    prompts: KeptPrompts
+    titles: Titles
 
 
 class HeldTurn:
@@ -127,6 +142,15 @@ class HeldTurn:
                     return await act(session)
             except StoreAway as away:
                 log.warning("commit waits", turn_id=str(self.turn_id), reason=str(away))
+                await self.work.lease.next_beat()
+
+    async def patiently(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Something that looks into the database by itself; one that is away is waited for."""
+        while True:
+            try:
+                return await act()
+            except StoreAway as away:
+                log.warning("turn waits", turn_id=str(self.turn_id), reason=str(away))
                 await self.work.lease.next_beat()
 
     async def rest(self, seconds: float) -> None:

@@ -10,8 +10,10 @@ from bus.publish import AckedPublisher, publish_stored
 from bus.streams import check_streams
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
+from chassis.sealing import make_vault
 from chassis.service import Service, run
 from llm import Models, ModelSettings, Patience
+from llm.catalogue import Catalogue
 from store import Store, turns
 from turn_runner.blob_sweep import keep_sweeping
 from turn_runner.handlers import subscribe_requests, subscribe_stops
@@ -19,9 +21,12 @@ from turn_runner.held import Workshop
 from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
 from turn_runner.outputs import Outputs
+from turn_runner.providers import UsersProviders
+from turn_runner.seen import KeptPrompts
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 from turn_runner.sweeper import Sweeper
+from turn_runner.titles import Titles
 from turn_runner.web import Web
 
 
@@ -51,10 +56,11 @@ async def compose(service: Service[RunnerSettings]) -> None:
     service.on_stop("nats", client.close)
     await service.connect("streams", lambda: check_streams(client))
 
+    hints = Hints(client)
     relay = OutboxRelay(
         store,
         lambda subject, payload, id, headers=None: publish_stored(client, subject, payload, id, headers),
-        tell=Hints(client).say,
+        tell=hints.say,
         connected=lambda: client.is_connected,
         sweep_every=settings.outbox_sweep,
         batch=settings.outbox_batch,
@@ -74,12 +80,15 @@ async def compose(service: Service[RunnerSettings]) -> None:
     models = Models(
         ModelSettings(
             default_model=settings.model,
-            openai_base_url=settings.openai_base_url,
-            openai_api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
             patience=Patience(first_byte=settings.model_first_byte, silence=settings.model_silence),
+            providers=settings.environment_providers,
         )
     )
     service.on_stop("models", models.aclose)
+    catalogue = Catalogue(models.connections)
+    service.on_stop("catalogue", catalogue.aclose)
+    titles = Titles(store, hints.say)
+    service.on_stop("titles", titles.aclose)
 
     lease = Lease(
         store,
@@ -100,7 +109,22 @@ async def compose(service: Service[RunnerSettings]) -> None:
     )
     web = Web.of(settings)
     service.on_stop("web", web.aclose)
-    workshop = Workshop(settings, store, models, lease, logs, relay, limits, outputs, web)
+    users = UsersProviders(store, make_vault(settings, threads), settings)
+    workshop = Workshop(
+        settings=settings,
+        store=store,
+        models=models,
+        lease=lease,
+        logs=logs,
+        relay=relay,
+        limits=limits,
+        outputs=outputs,
+        web=web,
+        users=users,
+        catalogue=catalogue,
+        prompts=KeptPrompts(),
+        titles=titles,
+    )
     slots = Slots(workshop)
     await lease.beat(slots)
     service.on_stop("lease", lease.leave)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -11,7 +10,22 @@ from contracts import chunks
 from contracts.chunks import Chunk
 from contracts.ids import uuid7
 from contracts.json_values import clean_text, fault_of
-from llm import Event, Finish, ReasoningDelta, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
+from llm import (
+    Event,
+    Finish,
+    HostedSearchEnd,
+    HostedSearchStart,
+    Reasoning,
+    ReasoningData,
+    ReasoningDelta,
+    Served,
+    Source,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
+from turn_runner.repair import arguments_in
 
 Open = Literal["text", "reasoning"]
 
@@ -31,19 +45,29 @@ class AskedCall:
 
     @property
     def input(self) -> Any:
-        """The arguments as JSON data; the raw text if they are none, or none that can be kept and sent as they are."""
-        text = self.arguments.strip()
-        if not text:
-            return {}
-        try:
-            value = json.loads(text, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            return text
-        return value if fault_of(value) is None else text
+        """The arguments as JSON data, mended in form; the raw text if they are none, or none that can be kept."""
+        return arguments_in(self.arguments)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+@dataclass(slots=True)
+class HostedCall:
+    """A search that the provider ran within the model call: shown as a call, never run by us nor sent back as one."""
+
+    query: str
+    id: UUID = field(default_factory=uuid7)
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return {"query": self.query}
+
+    @property
+    def output(self) -> dict[str, Any]:
+        """What it found is in the answer and its sources; nobody tells us more."""
+        return {"searched_by": "provider"}
+
+
+HOSTED_SEARCH = "web_search"
+"""The name under which a provider's own search is shown: that of our tool, which is never offered beside it."""
 
 
 class Narration:
@@ -56,6 +80,10 @@ class Narration:
     def __init__(self, prefix: str, *, follows_step: bool = False) -> None:
         self.text: list[str] = []
         self.calls: list[AskedCall] = []
+        self.searches: list[HostedCall] = []
+        """What the provider searched for by itself."""
+        self.reasoning: list[Reasoning] = []
+        """What the provider wants back of its reasoning, in order."""
         self.usage: Usage | None = None
         self.served: Served | None = None
         self.finish: Finish | None = None
@@ -67,6 +95,9 @@ class Narration:
         self._parts = 0
         self._open: Open | None = None
         self._part = ""
+        self._thought: list[str] = []
+        self._searching: dict[str, HostedCall] = {}
+        self._sources: set[str] = set()
 
     def tell(self, events: list[Event]) -> list[Chunk]:
         """The chunks for what just arrived; the first ones open the step."""
@@ -89,6 +120,14 @@ class Narration:
                 call.pieces.append(piece)
                 self.characters += len(piece)
                 told.append(chunks.tool_input_delta(str(call.id), piece))
+            elif isinstance(event, ReasoningData):
+                self._seal(event, told)
+            elif isinstance(event, Source):
+                self._cite(event, told)
+            elif isinstance(event, HostedSearchStart):
+                self._search(event, told)
+            elif isinstance(event, HostedSearchEnd):
+                self._searched(event.id, clean_text(event.query), told)
             elif isinstance(event, Usage):
                 self.usage = event
             elif isinstance(event, Served):
@@ -105,6 +144,11 @@ class Narration:
             told.append(end(self._part))
             self._open = None
 
+    def close_searches(self, told: list[Chunk]) -> None:
+        """Ends what the provider was still searching for: the call is over, and we hear no more of it."""
+        for id in list(self._searching):
+            self._searched(id, "", told)
+
     def _begin(self, told: list[Chunk]) -> None:
         if not self.has_begun:
             self.has_begun = True
@@ -114,22 +158,64 @@ class Narration:
 
     def _say(self, kind: Open, text: str, told: list[Chunk]) -> None:
         if self._open != kind:
-            self._begin(told)
-            self.close(told)
-            self._parts += 1
-            self._part = f"{self._prefix}.{self._parts}"
-            self._open = kind
-            start = chunks.text_start if kind == "text" else chunks.reasoning_start
-            told.append(start(self._part))
+            self._start(kind, told)
         text = clean_text(text)  # a NUL would be refused by Postgres, when the turn has long been told
         self.characters += len(text)
         if kind == "text":
             self.text.append(text)
             told.append(chunks.text_delta(self._part, text))
         else:
+            self._thought.append(text)
             told.append(chunks.reasoning_delta(self._part, text))
+
+    def _start(self, kind: Open, told: list[Chunk]) -> None:
+        self._begin(told)
+        self.close(told)
+        self._parts += 1
+        self._part = f"{self._prefix}.{self._parts}"
+        self._open = kind
+        self._thought = []
+        start = chunks.text_start if kind == "text" else chunks.reasoning_start
+        told.append(start(self._part))
+
+    def _seal(self, event: ReasoningData, told: list[Chunk]) -> None:
+        """Ends a reasoning part, which keeps what its provider wants back; without text before it the part is empty."""
+        if fault_of(event.data) is not None:
+            return  # what cannot be kept to the letter would be refused when it is sent back
+        if self._open != "reasoning":
+            self._start("reasoning", told)
+        kept = {"provider": clean_text(event.provider), "data": event.data}
+        told.append(chunks.reasoning_end(self._part, {"retinue": {"reasoning": kept}}))
+        self._open = None
+        self.reasoning.append(Reasoning("".join(self._thought), kept["provider"], event.data))
+
+    def _cite(self, event: Source, told: list[Chunk]) -> None:
+        """A page that the answer rests on. It does not interrupt the text that is being written."""
+        url = clean_text(event.url)
+        if url in self._sources or not url.startswith(("https://", "http://")):
+            return
+        self._begin(told)
+        self._sources.add(url)
+        name = f"{self._prefix}.source.{len(self._sources)}"
+        told.append(chunks.source_url(name, url, clean_text(event.title) or None))
+
+    def _search(self, event: HostedSearchStart, told: list[Chunk]) -> None:
+        self._begin(told)
+        self.close(told)
+        call = self._searching[event.id] = HostedCall(clean_text(event.query))
+        self.searches.append(call)
+        told.append(chunks.tool_input_start(str(call.id), HOSTED_SEARCH, ours=True))
+
+    def _searched(self, id: str, query: str, told: list[Chunk]) -> None:
+        call = self._searching.pop(id, None)
+        if call is None:
+            return
+        call.query = query or call.query
+        told.append(chunks.tool_input_available(str(call.id), HOSTED_SEARCH, call.input, ours=True))
+        told.append(chunks.tool_output_available(str(call.id), call.output, ours=True))
 
     def _finish(self, told: list[Chunk]) -> None:
         self.close(told)
+        self.close_searches(told)
         for call in self.calls:
             told.append(chunks.tool_input_available(str(call.id), call.name, call.input, ours=True))

@@ -6,14 +6,14 @@ started runs again if its tool says that this is harmless, and else nobody knows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from contracts.chunks import Chunk
+from llm import Reasoning
 from store import Session, turns
 from store.repositories import transcripts
-from store.repositories.transcripts import PastCall, PastMessage
+from store.repositories.transcripts import PastCall, PastMessage, steps_of
 from store.turns import Claim
 from store.turns.endings import UNKNOWN
 from turn_runner.execution import Result
@@ -70,6 +70,7 @@ class LeftStep:
 
     text: str
     calls: list[LeftCall]
+    reasoning: list[Reasoning] = field(default_factory=list[Reasoning])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,9 @@ async def resumption(session: Session, held: Claim, streamed: dict[int, int]) ->
 def left_steps(message: PastMessage) -> list[LeftStep]:
     return [
         LeftStep(
-            "".join(part.data["text"] for part in of_step if part.kind == "text"),
-            [LeftCall.of(part.call) for part in of_step if part.call is not None],
+            step.text,
+            [LeftCall.of(call) for call in step.calls],
+            [Reasoning(kept.text, kept.provider, kept.data) for kept in step.reasoning],
         )
-        for of_step in _by_step(message)
+        for step in steps_of(message)
     ]
-
-
-def _by_step(message: PastMessage) -> Sequence[Sequence[Any]]:
-    steps = sorted({part.step for part in message.parts})
-    return [[part for part in message.parts if part.step == step] for step in steps]

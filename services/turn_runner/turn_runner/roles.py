@@ -79,7 +79,8 @@ class Roles:
             return Chosen(model_id, source)
         fallbacks = (self._concrete(each) for each in choices.fallback_models) if source != "override" else ()
         others = tuple(dict.fromkeys(each for each in fallbacks if each != model_id))
-        return Chosen(model_id, source, choices.thread_effort or choices.effort, others)
+        effort = choices.thread_effort or choices.effort or choices.settings.get("effort")
+        return Chosen(model_id, source, str(effort) if effort else None, others)
 
     def cheap(self, answered_by: str) -> Chosen | None:
         """Who does small things beside an answer; none if nobody can: the demo knows no other words than its own.

@@ -6,7 +6,7 @@ A tool that is not idempotent starts only after that was committed; a stop that 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chassis import faults
@@ -24,6 +24,7 @@ from turn_runner.tools import Tool, ToolContext
 
 class ToolUse:
     def __init__(self, held: HeldTurn) -> None:
+        self.user_settings: Mapping[str, Any] = {}
         self._held = held
         self._one_result_at_a_time = asyncio.Lock()
 
@@ -71,7 +72,9 @@ class ToolUse:
         if held.is_lost:
             raise TurnLost
         faults.reached("before_tool")
-        context = ToolContext(held.claim.user_id, held.turn_id, call.id, held.work.settings, held.work.web)
+        context = ToolContext(
+            held.claim.user_id, held.turn_id, call.id, held.work.settings, held.work.web, self.user_settings
+        )
         return await execution.run(prepared, held.work.outputs, context)
 
     async def _finish(self, call: AskedCall, result: Result) -> None:

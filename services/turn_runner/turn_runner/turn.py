@@ -7,24 +7,31 @@ conditional on our epoch; between them the log only shows.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from chassis import faults, logs, metrics
 from contracts.turns import TurnStatus
-from llm import Model, ModelError
+from llm import ModelError, Provider
 from store import Session, turns
 from store.repositories import transcripts
-from store.repositories.transcripts import AgentProfile
+from store.repositories.transcripts import AgentProfile, PastMessage
 from store.turns import Claim, TurnLost
 from turn_runner import context
 from turn_runner.course import Course
 from turn_runner.ending import Ended, failed, finished, prepared
 from turn_runner.held import Halted, HandOver, HeldTurn, Workshop
+from turn_runner.lineup import Callees, Lineup
 from turn_runner.log import BatchTooLarge
 from turn_runner.model_calls import ModelCalls
 from turn_runner.resumption import Resumption, resumption
+from turn_runner.roles import Roles
+from turn_runner.search.means import hosted_search
+from turn_runner.seen import seen
 from turn_runner.streamed import streamed_tokens
+from turn_runner.titles import FirstExchange
 from turn_runner.tool_use import ToolUse
 from turn_runner.tools import Tool, offered
 
@@ -34,6 +41,21 @@ _ENDED = metrics.counter("retinue_turns_ended_total", "turns by how they ended",
 _RELEASED = metrics.counter("retinue_turns_released_total", "turns given back to the queue by a runner that leaves")
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What the loop begins with."""
+
+    agent: AgentProfile
+    roles: Roles
+    callees: Callees
+    lineup: Lineup
+    tools: list[Tool[Any]]
+    course: Course
+    first_words: str | None
+    """What the thread is called only because it has no title yet: this is its first exchange."""
+    question: str
+
+
 class Turn:
     """One claimed turn. `run` takes it to its end, or drops it without a word when it is no longer ours."""
 
@@ -41,6 +63,7 @@ class Turn:
         self._held = HeldTurn(workshop, claim)
         self._model_calls = ModelCalls(self._held)
         self._tool_use = ToolUse(self._held)
+        self._ready: Ready | None = None
         self._last_text = ""
         self._task: asyncio.Task[None] | None = None
         self._is_ending = False
@@ -128,22 +151,24 @@ class Turn:
         held.commit_point()
         left = await self._take_up()
         await held.begin()
-        agent, model, course = await held.commit(self._prepare)
-        tools = offered(held.claim.channel)
+        providers = await held.patiently(lambda: held.work.users.of(held.claim.user_id))
+        ready = self._ready = await held.commit(lambda session: self._prepare(session, providers))
+        self._tool_use.user_settings = ready.agent.settings
+        course, tools = ready.course, ready.tools
         if left is not None:
             await self._walk_again(left, course, tools)
             if left.is_answered:
                 return finished(left.last_outcome or "other")
         while True:
-            is_last = held.steps >= agent.max_steps - 1
+            is_last = held.steps >= ready.agent.max_steps - 1
             offer = [] if is_last or course.answer_now else tools
-            narration = await self._model_calls.call(model, course.messages, offer)
+            narration = await self._model_calls.call(ready.lineup, course.messages, offer)
             text = "".join(narration.text)
             self._last_text = text or self._last_text
             if narration.calls and offer:
                 await self._model_calls.commit(narration)
                 results = await self._tool_use.run(narration.calls, offer)
-                course.exchanged(text, narration.calls, results)
+                course.exchanged(text, narration.calls, results, narration.reasoning)
                 continue
             if not text and not course.was_nudged and not is_last:
                 course.nudge()
@@ -175,27 +200,37 @@ class Turn:
             return {}
         return await streamed_tokens(held.work.logs.client, self.turn_id, open_attempts, held.claim.commit.number)
 
-    async def _prepare(self, session: Session) -> tuple[AgentProfile, Model, Course]:
+    async def _prepare(self, session: Session, providers: Sequence[Provider]) -> Ready:
         """What the model will see, and the attempt of its first call: one transaction, because somebody waits.
 
         After an older epoch there may be tools to see to first, so that no call is opened here.
         """
-        claim = self._held.claim
-        agent = await transcripts.agent(session, claim.agent_id)
-        model = self._held.work.models.resolve(claim.model or agent.model)
+        claim, work = self._held.claim, self._held.work
+        agent = await transcripts.profile(session, claim.agent_id, claim.thread_id)
+        if agent is None:
+            raise LookupError(f"the agent {claim.agent_id} of the turn is not its user's")
+        work.catalogue.warm(providers)
+        roles = Roles(work.settings, providers, work.catalogue)
+        callees = Callees(work.models, work.catalogue, work.settings, providers)
+        chosen = roles.chat(agent, turn_model=claim.model, goes_on=claim.epoch > 1)
+        lineup = Lineup(callees, chosen, hosted_search(agent.settings))
+        tools = lineup.current.offer(offered(claim.channel, agent.capabilities))
         past = await transcripts.before(session, claim.thread_id, claim.message_id)
-        tools = offered(claim.channel)
-        course = Course(context.opening(agent, tools, past))
+        blocks = context.blocks_of(agent, [tool.name for tool in tools], claim.channel, claim.started_at)
+        course = Course(context.opening(blocks, past))
+        self._model_calls.prompt = seen(blocks, tools)
         if claim.epoch == 1:
-            await self._model_calls.open_first(session, model, course.messages, tools)
-        return agent, model, course
+            await self._model_calls.open_first(session, lineup, course.messages, tools)
+        first_words = _first_words(agent, past)
+        return Ready(agent, roles, callees, lineup, tools, course, first_words, past[-1].said if past else "")
 
     async def _walk_again(self, left: Resumption, course: Course, tools: list[Tool[Any]]) -> None:
         """Goes the way of the committed steps; what the last one left open is run, or said to be unknown."""
         for step in left.steps:
             self._last_text = step.text or self._last_text
             if step.calls:
-                course.exchanged(step.text, step.calls, await self._tool_use.run(step.calls, tools))
+                results = await self._tool_use.run(step.calls, tools)
+                course.exchanged(step.text, step.calls, results, step.reasoning)
         if left.is_silent:
             course.nudge()
 
@@ -210,6 +245,24 @@ class Turn:
         held.work.relay.after_commit(messages)
         _ENDED.labels(status=ended.status.value, ended_by=ended.ended_by).inc()
         log.info("turn ended", turn_id=str(self.turn_id), status=ended.status.value, ended_by=ended.ended_by)
+        if ended.ended_by == "reply":
+            self._want_title(self._last_text or "".join(attempt.narration.text if attempt else ()))
+
+    def _want_title(self, answer: str) -> None:
+        """After the first exchange of a thread that nobody has named."""
+        ready, claim, work = self._ready, self._held.claim, self._held.work
+        if ready is None or ready.first_words is None or not work.settings.titles:
+            return
+        exchange = FirstExchange(
+            user_id=claim.user_id,
+            thread_id=claim.thread_id,
+            turn_id=claim.turn_id,
+            provisional=ready.first_words,
+            question=ready.question,
+            answer=answer,
+            answered_by=ready.lineup.current.id,
+        )
+        work.titles.want(exchange, ready.roles, ready.callees)
 
     async def _release(self) -> None:
         """Back into the queue, for whoever takes it up next; what was said beyond the last commit will not count."""
@@ -223,3 +276,11 @@ class Turn:
         held.work.relay.after_commit(messages)
         _RELEASED.inc()
         log.info("turn released", turn_id=str(self.turn_id), epoch=self.epoch, steps=held.steps)
+
+
+def _first_words(agent: AgentProfile, past: Sequence[PastMessage]) -> str | None:
+    """What the thread is called, if it is called so only because these were the first words in it."""
+    if len(past) != 1 or agent.thread_title is None:
+        return None
+    words = turns.first_words([part.data for part in past[0].parts])
+    return words if words == agent.thread_title else None

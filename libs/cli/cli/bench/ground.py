@@ -75,6 +75,7 @@ def ground(keep: Path | None = None, environment: Mapping[str, str] | None = Non
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "",
             "RETINUE_MODEL": "openai/scripted",
+            "RETINUE_TITLES": "false",  # one more call for each first answer, of another kind than those that are measured
             "RETINUE_PORT": "0",
             "RETINUE_HOST": "127.0.0.1",
             "RETINUE_PUBLIC_URL": "",

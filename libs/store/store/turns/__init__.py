@@ -6,6 +6,7 @@ from store.turns.commits import (
     CallRow,
     Ending,
     PartRow,
+    PromptSeen,
     commit_model_call,
     end,
     finish_call,
@@ -14,7 +15,7 @@ from store.turns.commits import (
     settle_attempt,
     start_call,
 )
-from store.turns.door import Accepted, Busy, Stopped, Wish, accept, stop
+from store.turns.door import Accepted, Busy, Stopped, Wish, accept, first_words, stop
 from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, ThreadMissing, TurnLost
 from store.turns.parts import fixed_of, is_tool, stored_parts
 from store.turns.promotion import Limits
@@ -32,6 +33,7 @@ __all__ = [
     "Limits",
     "MessageExists",
     "PartRow",
+    "PromptSeen",
     "QueueFull",
     "Stopped",
     "TakenUp",
@@ -46,6 +48,7 @@ __all__ = [
     "current",
     "end",
     "finish_call",
+    "first_words",
     "fixed_of",
     "is_tool",
     "open_attempt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import text
@@ -29,6 +30,8 @@ class Claim:
     channel: str
     model: str | None
     traceparent: str | None
+    started_at: datetime | None = None
+    """When it was claimed first: the moment that its instructions tell, whoever goes on with it."""
 
 
 _CLAIM = text("""
@@ -37,7 +40,7 @@ _CLAIM = text("""
     where id = :turn and status = 'queued' and stop_requested_at is null
         and (cast(:user as uuid) is null or user_id = :user)
     returning id, user_id, thread_id, agent_id, message_id, question_id, epoch, commit_epoch, commit_number, steps,
-        channel, model, traceparent
+        channel, model, traceparent, started_at
 """)
 
 
@@ -64,4 +67,5 @@ async def claim(session: Session, turn_id: UUID, runner_id: UUID, user_id: UUID 
         channel=row.channel,
         model=row.model,
         traceparent=row.traceparent,
+        started_at=row.started_at,
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, text
+from sqlalchemy import LargeBinary, Text, func, insert, text
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 from sqlalchemy.sql.expression import bindparam
 
@@ -51,6 +51,20 @@ class CallRow:
     provider_call_id: str
     input: Any
     is_idempotent: bool
+    is_hosted: bool = False
+    """The provider ran it within the model call: it is done, with this output."""
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSeen:
+    """What a model call was given before the conversation. `blocks` and `tools` may be left out once they are kept."""
+
+    hash: bytes
+    tail: str
+    """The end of the instructions, which is not part of the hash."""
+    blocks: list[dict[str, Any]] | None = None
+    tools: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +116,25 @@ _TOUCH = text("""
 
 _OPEN_ATTEMPT = text("""
     with mine as (
-        update turns set runner_id = runner_id where id = :turn and epoch = :epoch and status = 'running' returning id)
-    insert into attempts (id, turn_id, epoch, step, number, model_asked, input_tokens, is_estimated)
+        update turns set model = :model
+        where id = :turn and epoch = :epoch and status = 'running' returning id, user_id
+    ), seen as (
+        insert into prompts (user_id, hash, blocks, tools)
+        select mine.user_id, :prompt_hash, :blocks, :tools from mine where cast(:blocks as json) is not null
+        on conflict do nothing
+    )
+    insert into attempts (id, turn_id, epoch, step, number, model_asked, input_tokens, is_estimated, prompt_hash,
+        prompt_tail)
     select :id, mine.id, :epoch, :step, :number, :model, cast(:input_tokens as integer),
-        cast(:input_tokens as integer) is not null from mine
+        cast(:input_tokens as integer) is not null, :prompt_hash, :prompt_tail from mine
     on conflict (id) do update set number = excluded.number  -- asked for again: the row of the first try
     returning id
-""")
+""").bindparams(
+    bindparam("blocks", type_=JSON(none_as_null=True)),
+    bindparam("tools", type_=JSON(none_as_null=True)),
+    bindparam("prompt_hash", type_=LargeBinary),
+    bindparam("prompt_tail", type_=Text),
+)
 
 _SETTLE_OLDER = text("""
     update attempts set state = 'interrupted', ended_at = clock_timestamp(), is_estimated = true,
@@ -179,9 +205,10 @@ async def open_attempt(
     number: int,
     model: str,
     input_tokens: int | None = None,
+    prompt: PromptSeen | None = None,
 ) -> None:
     """(o) The attempt's row, before the model is called; `input_tokens` is an estimate, in case nobody tells the real
-    number. Raises `TurnLost`.
+    number. The turn keeps the model that was asked last. Raises `TurnLost`.
     """
     opened = await session.execute(
         _OPEN_ATTEMPT,
@@ -193,6 +220,10 @@ async def open_attempt(
             "number": number,
             "model": model,
             "input_tokens": input_tokens,
+            "prompt_hash": prompt.hash if prompt else None,
+            "prompt_tail": prompt.tail if prompt else None,
+            "blocks": prompt.blocks if prompt else None,
+            "tools": prompt.tools if prompt else None,
         },
     )
     if opened.one_or_none() is None:
@@ -322,6 +353,8 @@ async def _touch(session: Session, held: Claim) -> None:
 
 
 async def _ask(session: Session, held: Claim, calls: Sequence[CallRow]) -> None:
+    await _show_hosted(session, held, [call for call in calls if call.is_hosted])
+    calls = [call for call in calls if not call.is_hosted]
     if calls:
         await session.execute(
             insert(ToolCall),
@@ -336,6 +369,29 @@ async def _ask(session: Session, held: Claim, calls: Sequence[CallRow]) -> None:
                     "input": call.input,
                     "epoch": held.epoch,
                     "is_idempotent": call.is_idempotent,
+                }
+                for call in calls
+            ],
+        )
+
+
+async def _show_hosted(session: Session, held: Claim, calls: Sequence[CallRow]) -> None:
+    if calls:
+        await session.execute(
+            insert(ToolCall).values(done_at=func.clock_timestamp()),
+            [
+                {
+                    "id": call.id,
+                    "turn_id": held.turn_id,
+                    "step": call.step,
+                    "name": call.name,
+                    "provider_call_id": call.provider_call_id,
+                    "state": "done",
+                    "input": call.input,
+                    "output": call.output,
+                    "epoch": held.epoch,
+                    "is_idempotent": True,
+                    "is_hosted": True,
                 }
                 for call in calls
             ],

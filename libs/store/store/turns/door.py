@@ -157,7 +157,7 @@ async def accept(session: Session, wish: Wish, limits: Limits) -> Accepted:
 
     Raises `ThreadMissing`, `ThreadBusy`, `QueueFull`, `KeyReused` or `MessageExists`; nothing is stored then.
     """
-    use = {"thread": wish.thread_id, "title": _first_words(wish.parts), "user": str(wish.user_id)}
+    use = {"thread": wish.thread_id, "title": first_words(wish.parts), "user": str(wish.user_id)}
     thread = (await session.execute(_USE_THREAD, use)).one_or_none()
     if thread is None:
         raise ThreadMissing
@@ -271,7 +271,8 @@ async def _say(
     await session.execute(_SAY_AND_TELL, said | told)
 
 
-def _first_words(parts: list[dict[str, Any]], most: int = 60) -> str | None:
+def first_words(parts: Sequence[dict[str, Any]], most: int = 60) -> str | None:
+    """What a thread is called until there is a title."""
     text = next((part["text"] for part in parts if part.get("type") == "text" and part["text"].strip()), "")
     line = " ".join(text.split())
     if len(line) <= most:

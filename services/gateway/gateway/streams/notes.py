@@ -42,6 +42,8 @@ def superseded(epoch: int, cut: int, bodies: Iterable[bytes | None]) -> bytes:
             opened.pop((family, chunk["id"]), None)
         elif kind in ("tool-input-start", "tool-input-available"):
             names[chunk["toolCallId"]] = None
+        elif "sourceId" in chunk:
+            names[chunk["sourceId"]] = None
         elif kind in ("start-step", "finish-step"):
             in_step = kind == "start-step"
     said: list[Chunk] = [{"type": f"{family}-end", "id": id} for family, id in opened]

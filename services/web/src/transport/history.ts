@@ -99,10 +99,12 @@ function partId(chunk: UIMessageChunk): string | undefined {
   if (chunk.type.startsWith('text-') && 'id' in chunk) return `text ${chunk.id}`;
   if (chunk.type.startsWith('reasoning-') && 'id' in chunk) return `reasoning ${chunk.id}`;
   if (chunk.type.startsWith('tool-') && 'toolCallId' in chunk) return `tool ${chunk.toolCallId}`;
+  if ('sourceId' in chunk) return `source ${chunk.sourceId}`;
   return undefined;
 }
 
 function isOpening(chunk: UIMessageChunk): boolean {
+  if ('sourceId' in chunk) return true;
   return chunk.type.endsWith('-start') || chunk.type === 'tool-input-available' || chunk.type === 'tool-input-error';
 }
 
@@ -110,7 +112,7 @@ function noteOpen(open: Set<string>, chunk: UIMessageChunk): void {
   const id = partId(chunk);
   if (id === undefined) return;
   if (isOpening(chunk)) open.add(id);
-  // A tool call stays: its result may come at any later time.
+  // A tool call stays: its result may come at any later time. A source is whole at once, and stays by its name.
   else if (chunk.type === 'text-end' || chunk.type === 'reasoning-end') open.delete(id);
 }
 
@@ -128,9 +130,10 @@ function namedPartFilter(named: Set<string>): (chunk: UIMessageChunk) => boolean
   };
 }
 
-/** The name under which the server speaks of a part: ours for text and reasoning, the call id for tools. */
+/** The name under which the server speaks of a part: ours for text and reasoning, the id of a call or a source. */
 function partName(chunk: UIMessageChunk): string | undefined {
   if ('toolCallId' in chunk) return chunk.toolCallId;
+  if ('sourceId' in chunk) return chunk.sourceId;
   const metadata = 'providerMetadata' in chunk ? chunk.providerMetadata?.retinue : undefined;
   const part = metadata && typeof metadata === 'object' ? (metadata as { part?: unknown }).part : undefined;
   return typeof part === 'string' ? part : undefined;

@@ -88,6 +88,7 @@ def _environment(model_url: str, faults: Path) -> dict[str, str]:
         "OPENAI_BASE_URL": model_url,
         "OPENAI_API_KEY": "",
         "RETINUE_MODEL": "openai/scripted",
+        "RETINUE_TITLES": "false",  # one more call for each first answer, of another kind than those that are measured
         "RETINUE_PORT": "0",
         "RETINUE_HOST": "127.0.0.1",
         "RETINUE_PUBLIC_URL": "",

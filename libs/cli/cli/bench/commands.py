@@ -30,7 +30,7 @@ def stream(
     saturation: Annotated[bool, typer.Option(help="Both ways as fast as they go.")] = True,
     unbatched: Annotated[bool, typer.Option(help="A round in which each token is a batch of its own.")] = True,
     litellm: Annotated[
-        str | None, typer.Option(metavar="PYTHON", help="An interpreter that has litellm, to be measured beside us.")
+        str | None, typer.Option(metavar="PYTHON", help="Whose litellm is measured beside us; unset: the locked one.")
     ] = None,
     as_json: Json = False,
     keep: Annotated[Path | None, typer.Option(help="Keep the stack's data (and logs) in this new folder.")] = None,

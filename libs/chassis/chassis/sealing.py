@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
+from chassis.configuration import key_path
 from chassis.errors import Busy, Refused
 from chassis.pools import Pool
 from chassis.settings import ServiceSettings
 from vault import KeyFile, KeysAway, KeysMissing, NotOpened, Transit, TransitLogin, Vault, VaultError
-
-
-def key_path(named: Path | None = None) -> Path:
-    """The key file that is named, else `keys` in the configuration folder: never in the data folder."""
-    return named.expanduser().absolute() if named is not None else configuration_folder() / "keys"
-
-
-def configuration_folder() -> Path:
-    """/etc/retinue as root, else `retinue` below XDG_CONFIG_HOME or ~/.config."""
-    if os.geteuid() == 0:
-        return Path("/etc/retinue")
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "retinue"
 
 
 def make_vault(settings: ServiceSettings, threads: Pool) -> Vault:

@@ -75,6 +75,7 @@ class ProviderState(Part):
     is_own: bool = False
     source: Literal["environment", "saved"]
     id: UUID | None = None
+    key_hint: str | None = None
     models: int | None = None
     error: str | None = None
     fetched_at: float | None = None
@@ -92,6 +93,8 @@ class Models(Part):
     providers: tuple[ProviderState, ...]
     default: str
     default_source: str
+    default_error: str | None = None
+    """Why nothing would answer by default, in a sentence."""
     override: str | None = None
     roles: dict[str, RoleChoice | None] = Field(default_factory=dict)
 

@@ -15,10 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-import hvac
-import requests
-from hvac import exceptions as refusals
-
 from vault.errors import KeysAway, NotOpened
 from vault.keys import DataKey
 
@@ -26,8 +22,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-_PASSING = (refusals.VaultDown, refusals.RateLimitExceeded, refusals.BadGateway, refusals.InternalServerError)
 
 
 class Threads(Protocol):
@@ -59,6 +53,8 @@ class Transit:
         self._threads = threads
         self._key = key
         self._mount = mount
+        import hvac  # late: with keys in a file nobody needs it, nor the 12 MB that come with it
+
         self._client = hvac.Client(
             url=login.address, token=login.token or None, namespace=login.namespace or None, timeout=login.timeout
         )
@@ -119,6 +115,10 @@ class Transit:
 
     def _ask_now(self, question: Callable[[Any], Any]) -> Any:
         """On a thread. Raises `KeysAway`, `NotOpened`; never with what was asked in the text."""
+        import requests
+        from hvac import exceptions as refusals
+
+        passing = (refusals.VaultDown, refusals.RateLimitExceeded, refusals.BadGateway, refusals.InternalServerError)
         try:
             if not self._client.token:
                 self._sign_in()
@@ -129,7 +129,7 @@ class Transit:
                     raise
                 self._sign_in()
                 return question(self._client.secrets.transit)
-        except (*_PASSING, requests.RequestException) as away:
+        except (*passing, requests.RequestException) as away:
             log.warning("the vault does not answer: %s", type(away).__name__)
             raise KeysAway(f"the vault at {self._login.address} does not answer ({type(away).__name__})") from None
         except (refusals.Forbidden, refusals.Unauthorized):

@@ -10,6 +10,7 @@ from bus.publish import AckedPublisher, publish_stored
 from bus.streams import check_streams
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
+from chassis.saved import SavedSettings
 from chassis.sealing import make_vault
 from chassis.service import Service, run
 from llm import Models, ModelSettings, Patience
@@ -22,6 +23,8 @@ from turn_runner.lease import Lease
 from turn_runner.log import Logs, Pace
 from turn_runner.outputs import Outputs
 from turn_runner.providers import UsersProviders
+from turn_runner.pulls import Pulls
+from turn_runner.rpc import Questions
 from turn_runner.seen import KeptPrompts
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
@@ -40,6 +43,11 @@ async def compose(service: Service[RunnerSettings]) -> None:
     )
     service.on_stop("store", store.dispose)
     await service.connect("postgres", store.ping)
+    vault_threads = Pool("vault", size=settings.vault_threads, queue_limit=512)
+    service.on_stop("vault", vault_threads.close)
+    vault = make_vault(settings, vault_threads)
+    saved = SavedSettings(service, store, vault)
+    await saved.load()
 
     async def bus_is_away() -> None:
         service.ready.hold("nats", "away")
@@ -109,7 +117,13 @@ async def compose(service: Service[RunnerSettings]) -> None:
     )
     web = Web.of(settings)
     service.on_stop("web", web.aclose)
-    users = UsersProviders(store, make_vault(settings, threads), settings)
+    users = UsersProviders(store, vault, settings)
+    saved.on_change(users.forget)
+    await saved.listen(client)
+    pulls = Pulls(models.connections)
+    service.on_stop("pulls", pulls.aclose)
+    questions = Questions(settings, saved, store, vault, users, catalogue, pulls)
+    service.on_stop("questions", (await questions.subscribe(client)).close)
     workshop = Workshop(
         settings=settings,
         store=store,

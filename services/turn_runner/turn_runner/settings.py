@@ -102,6 +102,9 @@ class RunnerSettings(ServiceSettings):
         live=True,
     )
     local_server_wait: float = setting(2.0, "how long such a server has to answer", unit="s", gt=0, le=30, live=True)
+    listing_wait: float = setting(
+        5.0, "how long a page waits for providers to list their models", unit="s", gt=0, le=60, live=True
+    )
     key_test_wait: float = setting(
         20.0, "how long a provider may take to answer when its key is tried", unit="s", gt=0, le=120, live=True
     )

@@ -79,12 +79,17 @@ class EmbeddedStack:
         return self.process.wait(STOP_SECONDS)
 
 
+def keys_beside(data_dir: Path) -> Path:
+    return data_dir.with_name(data_dir.name + ".keys")
+
+
 def start_embedded(
     data_dir: Path, env: Mapping[str, str] | None = None, *, services: bool, supervisor_log: Path | None = None
 ) -> EmbeddedStack:
     """Start a stack and wait until it is ready; RuntimeError with everything it said if it does not start.
 
-    `env` goes on top of this process's environment. Without `services` only NATS, Postgres and Valkey run, migrated.
+    `env` goes on top of this process's environment. Its keys lie beside the data folder, not in this machine's
+    configuration, unless RETINUE_KEYS says otherwise. Without `services` only NATS, Postgres and Valkey run, migrated.
     """
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     told = supervisor_log or data_dir.with_name(data_dir.name + ".supervisor.log")
@@ -92,7 +97,10 @@ def start_embedded(
     with told.open("a") as errors:
         process = subprocess.Popen(
             command if services else [*command, "--servers-only"],
-            env=os.environ | dict(env or {}) | {"RETINUE_DATA_DIR": str(data_dir)},
+            env={"RETINUE_KEYS": str(keys_beside(data_dir))}
+            | os.environ
+            | dict(env or {})
+            | {"RETINUE_DATA_DIR": str(data_dir)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

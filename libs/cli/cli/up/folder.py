@@ -14,7 +14,12 @@ from cli.up.refusal import Refused
 # 1: nats/, postgres/ (16), valkey/, logs/, blobs/, ports.json, secrets.json
 LAYOUT = 1
 
-OURS = frozenset({"lock", "logs", "ports.json", "secrets.json", "servers", "nats", "postgres", "valkey", "lost+found"})
+OURS = frozenset(
+    {
+        *("lock", "logs", "ports.json", "secrets.json", "vault.json", "servers"),
+        *("nats", "postgres", "valkey", "openbao", "lost+found"),
+    }
+)
 """What a first start that was cut short may have left before it wrote the layout down."""
 
 

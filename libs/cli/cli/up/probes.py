@@ -58,6 +58,16 @@ async def service_is_ready(port: int) -> bool:
         return len(status) > 1 and status[1] == b"200"
 
 
+async def openbao_is_ready(port: int, user: str, password: str) -> bool:
+    """Whether this user is let in: the server is open, and set up. Its tokens are not stored anywhere."""
+    body = json.dumps({"password": password}).encode()
+    head = f"POST /v1/auth/userpass/login/{user} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+    async with _connected(port) as (reader, writer):
+        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        status = (await reader.readline()).split()
+        return len(status) > 1 and status[1] == b"200"
+
+
 @asynccontextmanager
 async def _connected(port: int) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection that ends, with TimeoutError or OSError, when it takes longer than a probe may."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cli.up import nats, orders, postgres, services, valkey
+from cli.up import keys, nats, orders, postgres, services, valkey
 from cli.up.folder import DataFolder
 from cli.up.orders import Orders
 from cli.up.ports import Ports
@@ -18,7 +18,10 @@ def ground_of(data_dir: str | Path) -> Ground:
     secrets = read_json(folder.secrets)
     if secrets is None:
         raise Refused(f"There is no stack in {folder.root} yet: start it with `retinue up`, or set RETINUE_DATA_DIR.")
-    return Ground(folder, Ports.as_kept(folder.ports), secrets, load_settings(data_dir=folder.root), account=None)
+    note = keys.note_of(folder)  # this shell may have other settings than the one that the stack was started from
+    kept = {"vault": note.vault, "keys": note.keys} if note is not None else {}
+    settings = load_settings(data_dir=folder.root, **kept)
+    return Ground(folder, Ports.as_kept(folder.ports), secrets, settings, account=None)
 
 
 def orders_of(data_dir: str | Path) -> Orders:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cli.up import nats, postgres, probes, valkey
+from cli.up import keys, nats, openbao, postgres, probes, valkey
 from cli.up.program import Ground, Program
 from cli.up.secrets import SIGNING_KEY
 from cli.up.settings import UpSettings
@@ -102,7 +102,10 @@ def environment(service: Service, instance: str, ground: Ground) -> dict[str, st
         "RETINUE_STOP_GRACE": str(ground.settings.grace_seconds),
         "RETINUE_DRAIN_GRACE": str(ground.settings.drain_grace),
         "PYTHONUNBUFFERED": "1",
+        **keys.environment(ground.settings),
     }
+    if ground.settings.vault == "openbao":
+        told |= openbao.environment(ground)
     if service.uses_valkey:
         told["REDIS_URL"] = valkey.url(ground)
     if ground.web_dist is not None:

@@ -1,12 +1,15 @@
 """The supervisor's settings; all are the deployment's, read from the environment."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.settings import PublicUrl, is_loopback
 from cli.up.refusal import Refused
+
+Vault = Literal["file", "openbao", "transit"]
 
 
 class UpSettings(BaseSettings):
@@ -31,6 +34,10 @@ class UpSettings(BaseSettings):
     start_timeout_seconds: float = Field(60.0, gt=0, description="Seconds that each process has to become ready.")
     log_max_mb: int = Field(20, ge=1, description="Size in MiB at which the log of a process is rotated.")
     log_keep: int = Field(3, ge=0, description="Rotated logs that are kept of each process.")
+    vault: Vault = Field(
+        "file", description="Who keeps the keys that seal secrets: a key file, an embedded OpenBao, a Transit server."
+    )
+    keys: Path | None = Field(None, description="The key file; unset: `keys` in the configuration folder.")
     nats_store_gb: int = Field(16, ge=4, description="Disk space in GiB that JetStream may use.")
     postgres_connections: int = Field(200, ge=20, description="Connections that Postgres accepts.")
     valkey_memory_mb: int = Field(256, ge=16, description="Memory in MiB that Valkey may use.")

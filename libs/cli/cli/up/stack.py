@@ -4,7 +4,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.up import nats, postgres, services, valkey
+from cli.up import nats, openbao, postgres, services, valkey
 from cli.up.account import Account
 from cli.up.folder import DataFolder
 from cli.up.ports import Ports
@@ -13,8 +13,13 @@ from cli.up.secrets import load_secrets
 from cli.up.services import Service
 from cli.up.settings import UpSettings
 
-# A server arrives as one more module here.
-SERVERS = (nats, postgres, valkey)
+
+def servers_of(ground: Ground) -> list[Program]:
+    """The servers of a stack: one arrives as one more line here."""
+    found = [nats.program(ground), postgres.program(ground), valkey.program(ground)]
+    if ground.settings.vault == "openbao":
+        found.append(openbao.program(ground))
+    return found
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,13 @@ def assemble(
         postgres.secret_of(postgres.SUPERUSER),
         *nats.secret_names(),
         valkey.SECRET,
+        openbao.SECRET,
         *services.secret_names(services.SERVICES, settings),
     ]
     ports = Ports(folder.ports)
     listener = ports.open_public(settings.host, settings.port) if table else None
     ground = Ground(folder, ports, load_secrets(folder.secrets, names), settings, account, _web_dist(settings))
-    servers = [server.program(ground) for server in SERVERS]
+    servers = servers_of(ground)
     programs = services.programs(table, ground, listener.fileno()) if listener else []
     ports.save()
     return Stack(ground, listener, servers, programs)

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
 
-from cli.up import logs, model_check, services
+from cli.up import keys, logs, model_check, services
 from cli.up.account import Account
 from cli.up.child import STUCK_SECONDS, Child
 from cli.up.control import ControlDoor
@@ -62,6 +62,7 @@ class Supervisor:
             self._listen_to_signals()
             stamp_layout(self._folder)
             self._end_leftovers()
+            keys.prepare(self._folder, self._settings)
             stack = assemble(self._folder, self._settings, self._account, self._table)
             lifeline = Lifeline(self._folder.root, lock.fileno(), self._folder.log("warden"))
             lifeline.open()

@@ -54,6 +54,7 @@ GENERIC = {
     ("chassis.relay", "row.subject"): "rows of the outbox, whose writers are ways of their own",
     ("bus.publish", "self._prefix + '*'"): "the client's own inbox",
     ("gateway.streams.log", "inbox"): "the client's own inbox",
+    ("turn_runner.main", "client"): "a connection: the answerer subscribes, and its questions are ways of their own",
     ("turn_runner.streamed", "inbox"): "the client's own inbox",
     ("gateway.streams.log", "subject"): "what `_ask` is told to ask, which is a way of its own",
 }

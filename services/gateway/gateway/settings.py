@@ -106,8 +106,18 @@ class GatewaySettings(ServiceSettings):
     message_limit: int = setting(512 * 1024, "largest message, as JSON", unit="bytes", ge=1024)
 
     # Agents
-    agents_per_user: int = setting(200, "agents of one user, those put away included", unit="agents", ge=1)
-    standing_orders_limit: int = setting(20_000, "longest standing orders of an agent", unit="characters", ge=100)
+    agents_per_user: int = setting(
+        200, "agents of one user, those put away included", unit="agents", ge=1, group="Agents", live=True
+    )
+    standing_orders_limit: int = setting(
+        20_000, "longest standing orders of an agent", unit="characters", ge=100, live=True
+    )
+    inspector_messages: int = setting(
+        200, "messages that are shown of what a model saw", unit="messages", ge=1, le=5000, live=True
+    )
+    inspector_text: int = setting(
+        20_000, "characters that are shown of one text of what a model saw", unit="characters", ge=100, live=True
+    )
 
     # Blobs
     blob_threads: int = setting(2, "threads that read blobs", unit="threads", ge=1, le=64, group="Blobs")

@@ -14,7 +14,23 @@ from typing import Any
 
 from bus.permissions import PERMISSIONS
 from contracts.event import EVENTS, Event
-from contracts.subjects import CONSUMERS, DUPLICATE_WINDOW, GIB, STREAMS, StreamSpec, again_subject, kept_subjects
+from contracts.subjects import (
+    CONSUMERS,
+    DUPLICATE_WINDOW,
+    GIB,
+    RPC_FOUND,
+    RPC_KEY_TEST,
+    RPC_MODELS,
+    RPC_PROVIDERS,
+    RPC_PULL,
+    RPC_PULL_STOP,
+    RPC_REPLIES,
+    RPC_SETTINGS,
+    STREAMS,
+    StreamSpec,
+    again_subject,
+    kept_subjects,
+)
 from gateway.app import make_api
 from tests.kit.routing import ROOT, SERVICES, covers, source_of, subject_of, takers, ways
 
@@ -37,6 +53,14 @@ CORE = {
         for each in CONSUMERS
     },
     "ctl.stop.*": "somebody asked this turn to stop; a shortcut, the row is the truth; never kept",
+    RPC_MODELS: "which models a user may choose from",
+    RPC_PROVIDERS: "which providers serve a user, and whether they answer",
+    RPC_KEY_TEST: "whether a key works; the key travels sealed",
+    RPC_FOUND: "which local servers of models answer",
+    RPC_SETTINGS: "the runner's settings, and what is wrong with new values",
+    RPC_PULL: "fetch a model into an Ollama; answered by progress",
+    RPC_PULL_STOP: "stop that; each runner hears it",
+    RPC_REPLIES: "answers to those, each under a token of its question",
 }
 
 
@@ -121,7 +145,7 @@ def _needed(event: type[Event], field: str) -> str:
 def _others() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for subject, what in CORE.items():
-        shown = subject.replace("*", "<turn>")
+        shown = subject.replace("*", "<token>" if subject == RPC_REPLIES else "<turn>")
         said, heard = takers(subject, "sends"), takers(subject, "hears")
         rows.append((f"`{shown}`", what, _taken(said, EVENTS_PAGE), _taken(heard, EVENTS_PAGE)))
     return rows

@@ -25,8 +25,12 @@ from bus.broker import make_broker
 from bus.connection import connect
 from bus.hints import Hints
 from bus.publish import AckedPublisher, publish_stored
+from bus.rpc.asking import Asker
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
+from chassis.saved import SavedSettings
+from chassis.service import Service
+from cli.up.embedded import keys_beside
 from contracts.subjects import TURN_REQUESTED
 from gateway.addresses import ClientAddresses
 from gateway.app import make_app
@@ -49,6 +53,7 @@ from turn_runner.outputs import Outputs
 from turn_runner.settings import RunnerSettings
 from turn_runner.slots import Slots
 from turn_runner.web import Web
+from vault import KeyFile, Vault
 
 ORIGIN = "http://127.0.0.1:8700"
 
@@ -170,6 +175,9 @@ async def _gateway(stack: AsyncExitStack, servers: Servers, broker: NatsBroker, 
     streams = Streams(client, store, settings.stream_limits)
     _spawn(stack, streams.run())
     cookie = SessionCookie(settings)
+    asker = Asker(client)
+    await asker.start()
+    vault = Vault(KeyFile(keys_beside(servers.data_dir)))
     return Parts(
         settings=settings,
         store=store,
@@ -183,6 +191,9 @@ async def _gateway(stack: AsyncExitStack, servers: Servers, broker: NatsBroker, 
         streams=streams,
         events=EventHub(client, settings.event_limits),
         blobs=_blobs(stack, servers, "gateway")[0],
+        vault=vault,
+        saved=SavedSettings(Service(settings), store, vault),
+        asker=asker,
     )
 
 

@@ -46,13 +46,10 @@ class UserSettings(BaseModel):
     search_place: bool | None = _choice(
         "tell a provider that searches the web roughly where you are; off until you turn it on", "Web search"
     )
-    search_city: Word | None = _choice("town, as told to a search", "Web search")
-    search_region: Word | None = _choice("region, as told to a search", "Web search")
-    search_country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = _choice(
-        "country as two capital letters, as told to a search", "Web search"
-    )
-    search_zone: Annotated[Word, AfterValidator(_is_a_zone)] | None = _choice(
-        "time zone, as told to a search", "Web search"
+    place_city: Word | None = _choice("town, as told to a search", "Web search")
+    place_region: Word | None = _choice("region, as told to a search", "Web search")
+    place_country: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2}$")] | None = _choice(
+        "country as two letters, as told to a search", "Web search"
     )
 
 

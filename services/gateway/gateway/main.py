@@ -15,11 +15,14 @@ from blobs import FolderBlobs
 from bus.connection import connect
 from bus.hints import Hints
 from bus.publish import publish_stored
+from bus.rpc.asking import Asker
 from bus.streams import check_streams
 from chassis import logs
 from chassis.http import HttpServer, bind, inherited
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
+from chassis.saved import SavedSettings
+from chassis.sealing import make_vault
 from chassis.service import Service, run
 from gateway import dead_letters
 from gateway.addresses import ClientAddresses
@@ -33,6 +36,7 @@ from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store, StoreAway
 from store.system import callers, invites, threads
+from vault import Vault
 
 log = logs.get(__name__)
 
@@ -42,7 +46,13 @@ _TIDY_EVERY = 3600.0
 async def compose(service: Service[GatewaySettings]) -> None:
     settings = service.settings
     store = await _store(service)
+    vault = _vault(service)
+    saved = SavedSettings(service, store, vault)
+    await saved.load()
     bus, relay = await _bus_and_relay(service, store)
+    await saved.listen(bus)
+    asker = Asker(bus)
+    await asker.start()
     passwords = Pool("passwords", size=settings.password_threads, queue_limit=settings.password_queue)
     service.on_stop("passwords", passwords.close)
     blob_threads = Pool("blobs", size=settings.blob_threads, queue_limit=settings.blob_queue)
@@ -61,6 +71,9 @@ async def compose(service: Service[GatewaySettings]) -> None:
         streams=Streams(bus, store, settings.stream_limits),
         events=EventHub(bus, settings.event_limits),
         blobs=FolderBlobs(settings.blob_folder, blob_threads),
+        vault=vault,
+        saved=saved,
+        asker=asker,
     )
     service.spawn("tidy", _tidy(store, settings))
     service.spawn("dead-letters", dead_letters.watch(store, settings))
@@ -86,6 +99,12 @@ async def _store(service: Service[GatewaySettings]) -> Store:
     await service.connect("postgres", store.ping)
     service.ready.check("postgres", store.ping)
     return store
+
+
+def _vault(service: Service[GatewaySettings]) -> Vault:
+    threads = Pool("vault", size=service.settings.vault_threads, queue_limit=512)
+    service.on_stop("vault", threads.close)
+    return make_vault(service.settings, threads)
 
 
 async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tuple[Client, OutboxRelay]:

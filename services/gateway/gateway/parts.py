@@ -11,8 +11,10 @@ from nats.aio.client import Client
 from starlette.requests import Request
 
 from blobs import BlobStore
+from bus.rpc.asking import Asker
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
+from chassis.saved import SavedSettings
 from contracts.subjects import stop_subject
 from gateway.addresses import ClientAddresses
 from gateway.auth import Authenticator, Caller
@@ -23,6 +25,7 @@ from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store
 from store.outbox import OutboxMessage
+from vault import Vault
 
 
 @dataclass
@@ -43,6 +46,10 @@ class Parts:
     events: EventHub
     """Open pages that wait for hints."""
     blobs: BlobStore
+    vault: Vault
+    saved: SavedSettings[GatewaySettings]
+    asker: Asker
+    """Asks turn-runners what the gateway must not ask of providers itself."""
 
     async def after_commit(self, rows: list[OutboxMessage], stop: UUID | None = None) -> None:
         """Say what a transaction of the door has made true: wake-ups from the outbox, and a running turn to stop.

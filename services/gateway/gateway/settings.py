@@ -92,6 +92,9 @@ class GatewaySettings(ServiceSettings):
         group="Settings",
         live=True,
     )
+    own_keys: bool = setting(
+        True, "whether users may have provider keys of their own, which serve and pay for their turns", live=True
+    )
     providers_per_owner: int = setting(50, "providers that a user, or the deployment, may save", ge=1, live=True)
     key_tests_per_user: int = setting(30, "provider keys that one user may try per minute", ge=1, live=True)
 

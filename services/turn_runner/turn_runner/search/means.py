@@ -53,7 +53,7 @@ def place_of(user_settings: Mapping[str, Any]) -> Place | None:
     if user_settings.get("search_place") is not True:
         return None
     country = _part(user_settings, "place_country")
-    zone = _part(user_settings, "time_zone")
+    zone = _part(user_settings, "zone")
     place = Place(
         country=country.upper() if _COUNTRY.fullmatch(country) else "",
         region=_part(user_settings, "place_region"),

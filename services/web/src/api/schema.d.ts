@@ -161,6 +161,119 @@ export interface paths {
          */
         get: operations["list_agents"];
         put?: never;
+        /**
+         * Create Agent
+         * @description A new agent.
+         */
+        post: operations["create_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/starters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Starters
+         * @description Agents to begin with: take one by posting its fields.
+         */
+        get: operations["list_starters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Agent
+         * @description One agent, put away or not.
+         */
+        get: operations["get_agent"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Agent
+         * @description Puts an agent away; its threads stay, and are still answered. PATCH with `archived: false` brings it back.
+         */
+        delete: operations["delete_agent"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Agent
+         * @description Changes what is named. An answer under way keeps what it began with, as far as it has come.
+         */
+        patch: operations["change_agent"];
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Default
+         * @description From now on, new threads talk to this one unless another is named.
+         */
+        post: operations["make_default"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tools
+         * @description Every tool that an agent can have.
+         */
+        get: operations["list_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/threads/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Threads
+         * @description Messages of yours that say all of it, the newest first. Case and accents do not matter, deleted threads are
+         *     left out.
+         */
+        get: operations["search_threads"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -201,21 +314,22 @@ export interface paths {
         };
         /**
          * Get Thread
-         * @description One thread, archived or not.
+         * @description One thread, archived or not, also while it may still be brought back.
          */
         get: operations["get_thread"];
         put?: never;
         post?: never;
         /**
          * Delete Thread
-         * @description Puts a thread away; what runs in it is stopped. PATCH with `archived: false` brings it back.
+         * @description Deletes a thread; what runs in it is stopped. PATCH with `deleted: false` brings it back, for a while
+         *     (RETINUE_THREADS_KEEP_DELETED). Safe to repeat.
          */
         delete: operations["delete_thread"];
         options?: never;
         head?: never;
         /**
          * Change Thread
-         * @description Renames a thread, puts it away or brings it back.
+         * @description Renames a thread, chooses what answers in it, puts it away or brings it back.
          */
         patch: operations["change_thread"];
         trace?: never;
@@ -230,6 +344,9 @@ export interface paths {
         /**
          * List Messages
          * @description The newest messages, oldest first; a running turn's message is last, with its committed parts.
+         *
+         *     `around` gives those about one message instead, `after` those that follow: with either, `newer_cursor` leads on to
+         *     the end.
          */
         get: operations["list_messages"];
         put?: never;
@@ -330,6 +447,286 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/instructions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Instructions
+         * @description What the agent would be told if a turn began now.
+         */
+        get: operations["show_instructions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/turns/{turn_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Inspect Turn
+         * @description How a turn ran: steps, model calls, tool calls, tokens, cost and times.
+         */
+        get: operations["inspect_turn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/turns/{turn_id}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Prompt
+         * @description What the model saw at the turn's first step: instructions as they were sent, the conversation, the tools.
+         *
+         *     404 also while no model was called. The newest messages are shown, long texts in part.
+         */
+        get: operations["show_prompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage
+         * @description What your turns used, counted on the day on which each ended.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description What your providers list now (or listed when they last answered), with what is known of each model.
+         */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Providers
+         * @description Those that serve you, in the order in which their defaults are taken, and an admin all of the deployment.
+         */
+        get: operations["list_providers"];
+        put?: never;
+        /**
+         * Add Provider
+         * @description Adds one: for everybody (an admin), or a key of your own, which serves and pays for your turns only.
+         */
+        post: operations["add_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Provider
+         * @description Removes it and its key.
+         */
+        delete: operations["remove_provider"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Provider
+         * @description Another name, key or address. What is not named stays.
+         */
+        patch: operations["change_provider"];
+        trace?: never;
+    };
+    "/api/providers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Provider
+         * @description Asks the provider for its models. Nothing is saved; what is wrong comes back as a sentence, with `ok` false.
+         */
+        post: operations["test_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/found": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Servers
+         * @description Servers of models that answer at the usual addresses (RETINUE_LOCAL_SERVERS) and are no providers yet.
+         */
+        get: operations["find_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ollama/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pull Model
+         * @description Fetches a model into an Ollama and tells how far it is. It goes on when you leave; asking again joins it.
+         */
+        post: operations["pull_model"];
+        /**
+         * Stop Pull
+         * @description Stops fetching it, whoever began. What came so far is kept for the next time.
+         */
+        delete: operations["stop_pull"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Settings
+         * @description Your own, and for an admin the deployment's: each with its value and where that comes from.
+         */
+        get: operations["list_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Settings
+         * @description Saves values. Those of the deployment are an admin's; a wrong one changes nothing and is named (422).
+         */
+        patch: operations["change_settings"];
+        trace?: never;
+    };
+    "/api/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Start
+         * @description Where you stand on the way to a working model.
+         */
+        get: operations["start"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch Events
+         * @description Hints that something of yours changed. Nothing is repeated: on `sync`, look at everything again.
+         *
+         *     The stream ends by itself after a while (RETINUE_EVENTS_AGE); connect anew.
+         */
+        get: operations["watch_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/blobs/{reference_id}": {
         parameters: {
             query?: never;
@@ -418,6 +815,47 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AgentChange
+         * @description What is left out stays as it is; null only where the field says what it means.
+         */
+        AgentChange: {
+            /** Name */
+            name?: string | null;
+            /** Role */
+            role?: string | null;
+            /** Standing Orders */
+            standing_orders?: string | null;
+            /**
+             * Model
+             * @description `provider/model`, or an alias such as `~gpt-latest`; null: the person's default.
+             */
+            model?: string | null;
+            /**
+             * Effort
+             * @description How hard the model shall think, in the words of its catalogue entry; sent only to models that list it.
+             */
+            effort?: string | null;
+            /**
+             * Fallback Models
+             * @description Whom to ask, in this order, when the model fails.
+             */
+            fallback_models?: string[] | null;
+            /**
+             * Capabilities
+             * @description Names of tools (GET /api/tools); null: all that the channel has; empty: none.
+             */
+            capabilities?: string[] | null;
+            /** Glyph */
+            glyph?: string | null;
+            /** Max Steps */
+            max_steps?: number | null;
+            /**
+             * Archived
+             * @description Put away, or bring back.
+             */
+            archived?: boolean | null;
+        };
         /** AgentList */
         AgentList: {
             /** Items */
@@ -434,17 +872,83 @@ export interface components {
             name: string;
             /** Role */
             role: string;
+            /** Standing Orders */
+            standing_orders: string;
             /** Model */
             model: string | null;
+            /** Effort */
+            effort: string | null;
+            /** Fallback Models */
+            fallback_models: string[];
+            /** Capabilities */
+            capabilities: string[] | null;
+            /**
+             * Glyph
+             * @description The seed of its picture.
+             */
+            glyph: string;
             /** Max Steps */
             max_steps: number;
             /** Is Default */
             is_default: boolean;
+            /** Archived */
+            archived: boolean;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+        };
+        /** AgentWish */
+        AgentWish: {
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @default
+             */
+            role: string;
+            /**
+             * Standing Orders
+             * @default
+             */
+            standing_orders: string;
+            /**
+             * Model
+             * @description `provider/model`, or an alias such as `~gpt-latest`; null: the person's default.
+             */
+            model?: string | null;
+            /**
+             * Effort
+             * @description How hard the model shall think, in the words of its catalogue entry; sent only to models that list it.
+             */
+            effort?: string | null;
+            /**
+             * Fallback Models
+             * @description Whom to ask, in this order, when the model fails.
+             * @default []
+             */
+            fallback_models: string[];
+            /**
+             * Capabilities
+             * @description Names of tools (GET /api/tools); null: all that the channel has; empty: none.
+             */
+            capabilities?: string[] | null;
+            /**
+             * Glyph
+             * @description The seed of its picture; made up if left out.
+             */
+            glyph?: string | null;
+            /**
+             * Max Steps
+             * @default 50
+             */
+            max_steps: number;
         };
         /** Approval */
         Approval: {
@@ -460,6 +964,89 @@ export interface components {
             signature?: string | null;
             /** Inputschemainput */
             inputSchemaInput?: unknown;
+        };
+        /**
+         * AttemptOut
+         * @description One model call.
+         */
+        AttemptOut: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Epoch */
+            epoch: number;
+            /**
+             * Number
+             * @description Counts the tries of a step.
+             */
+            number: number;
+            /**
+             * Purpose
+             * @description `answer`, or what else it was made for: `title`.
+             */
+            purpose: string;
+            /** State */
+            state: string;
+            /** Outcome */
+            outcome: string | null;
+            /** Model Asked */
+            model_asked: string;
+            /** Model Served */
+            model_served: string | null;
+            usage: components["schemas"]["gateway__routes__inspector__UsageOut"];
+            /** First Token Ms */
+            first_token_ms: number | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /** BlockOut */
+        BlockOut: {
+            /** Name */
+            name: string;
+            /** Text */
+            text: string;
+            /**
+             * Stable
+             * @description The same bytes from turn to turn, so that providers can cache it.
+             */
+            stable: boolean;
+        };
+        /**
+         * CallOut
+         * @description One tool call; sizes in bytes of JSON.
+         */
+        CallOut: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** State */
+            state: string;
+            /**
+             * Hosted
+             * @description The provider ran it within the model call.
+             */
+            hosted: boolean;
+            /** Input Size */
+            input_size: number;
+            /** Output Size */
+            output_size: number | null;
+            /** Started At */
+            started_at: string | null;
+            /** Done At */
+            done_at: string | null;
+            /** Error Text */
+            error_text: string | null;
         };
         /** ChatBody */
         ChatBody: {
@@ -705,6 +1292,139 @@ export interface components {
                 };
             } | null;
         };
+        /** FoundList */
+        FoundList: {
+            /** Items */
+            items: components["schemas"]["FoundOut"][];
+        };
+        /** FoundOut */
+        FoundOut: {
+            /** Kind */
+            kind: string;
+            /** Base Url */
+            base_url: string;
+            /** Title */
+            title: string;
+            /** Models */
+            models: string[];
+        };
+        /** HitOut */
+        HitOut: {
+            thread: components["schemas"]["ThreadOut"];
+            /**
+             * Message Id
+             * @description As `around` of the thread's messages takes it.
+             */
+            message_id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "system" | "user" | "assistant";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Snippet
+             * @description Plain text: a piece of the message, on one line.
+             */
+            snippet: string;
+            /**
+             * Marks
+             * @description Where in the snippet the words are: start and end in UTF-16 code units, as JavaScript counts.
+             */
+            marks: [
+                number,
+                number
+            ][];
+        };
+        /** HitPage */
+        HitPage: {
+            /** Items */
+            items: components["schemas"]["HitOut"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * InstructionsOut
+         * @description What an agent would be told before a conversation.
+         */
+        InstructionsOut: {
+            /** Blocks */
+            blocks: components["schemas"]["BlockOut"][];
+            /**
+             * Tools
+             * @description `web_search` only where the model or the deployment can search.
+             */
+            tools: components["schemas"]["OfferedTool"][];
+            /**
+             * Model
+             * @description Chosen by thread, agent or user; null: the deployment's default.
+             */
+            model: string | null;
+            /**
+             * Model Source
+             * @description `thread`, `agent` or `user`, who chose the model.
+             */
+            model_source: string | null;
+            /** Effort */
+            effort: string | null;
+            /**
+             * Characters
+             * @description Length of the instructions.
+             */
+            characters: number;
+        };
+        JsonValue: unknown;
+        /** KeyTest */
+        KeyTest: {
+            /**
+             * Id
+             * @description A saved provider; or, without it, what would be one:
+             */
+            id?: string | null;
+            /**
+             * Kind
+             * @default
+             */
+            kind: string;
+            /** Base Url */
+            base_url?: string | null;
+            /** Key */
+            key?: string | null;
+        };
+        /** KeyTestOut */
+        KeyTestOut: {
+            /** Ok */
+            ok: boolean;
+            /** Models */
+            models: string[];
+            /**
+             * Error
+             * @description What is wrong, in one sentence.
+             */
+            error: string | null;
+            /** Took Ms */
+            took_ms: number;
+        };
+        /** KindOut */
+        KindOut: {
+            /** Kind */
+            kind: string;
+            /** Title */
+            title: string;
+            /** Needs Key */
+            needs_key: boolean;
+            /** Needs Address */
+            needs_address: boolean;
+            /**
+             * Key Page
+             * @description Where a person gets a key.
+             */
+            key_page: string | null;
+        };
         /** Me */
         Me: {
             user: components["schemas"]["UserOut"];
@@ -747,8 +1467,107 @@ export interface components {
         MessagePage: {
             /** Items */
             items: components["schemas"]["MessageOut"][];
-            /** Next Cursor */
+            /**
+             * Next Cursor
+             * @description `before` this for older messages; null at the beginning.
+             */
             next_cursor: string | null;
+            /**
+             * Newer Cursor
+             * @description `after` this for newer messages; null at the end.
+             */
+            newer_cursor?: string | null;
+        };
+        /** ModelOut */
+        ModelOut: {
+            /** Id */
+            id: string;
+            /** Provider */
+            provider: string;
+            /** Name */
+            name: string;
+            /**
+             * Context
+             * @description Tokens that go in; null: unknown.
+             */
+            context: number | null;
+            /** Max Output */
+            max_output: number | null;
+            /** Images */
+            images: boolean;
+            /** Tools */
+            tools: boolean;
+            /** Reasoning */
+            reasoning: boolean;
+            /** Efforts */
+            efforts: string[];
+            /**
+             * Hosted Search
+             * @description Its provider can search the web for it.
+             */
+            hosted_search: boolean;
+            /**
+             * Input Price
+             * @description Millionths of a dollar per million tokens; null: unknown.
+             */
+            input_price: number | null;
+            /** Cached Price */
+            cached_price: number | null;
+            /** Output Price */
+            output_price: number | null;
+            /**
+             * Source
+             * @description Who says so: `provider`, `litellm`, `curated` or `none`.
+             */
+            source: string;
+        };
+        /** ModelProviderOut */
+        ModelProviderOut: {
+            /** Name */
+            name: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Error
+             * @description Why its list is old or missing, in a sentence.
+             */
+            error: string | null;
+            /** Fetched At */
+            fetched_at: string | null;
+        };
+        /** ModelsOut */
+        ModelsOut: {
+            /** Items */
+            items: components["schemas"]["ModelOut"][];
+            /**
+             * Default
+             * @description What answers you where thread and agent name no model.
+             */
+            default: string;
+            /**
+             * Default Source
+             * @description `override`, `user`, `deployment` or `default`.
+             */
+            default_source: string;
+            /**
+             * Default Error
+             * @description Why that cannot answer, in a sentence.
+             */
+            default_error: string | null;
+            /**
+             * Override
+             * @description RETINUE_MODEL_OVERRIDE: it answers whatever was chosen.
+             */
+            override: string | null;
+            /**
+             * Roles
+             * @description Who does other work; null: nobody, and its feature is off.
+             */
+            roles: {
+                [key: string]: components["schemas"]["RoleOut"] | null;
+            };
+            /** Providers */
+            providers: components["schemas"]["ModelProviderOut"][];
         };
         /** NewToken */
         NewToken: {
@@ -776,6 +1595,171 @@ export interface components {
              * @description Shown here and never again.
              */
             token: string;
+        };
+        /** OfferedTool */
+        OfferedTool: {
+            /** Name */
+            name: string;
+            /** Description */
+            description: string;
+            /** Tier */
+            tier: string;
+            /** Schema */
+            schema: {
+                [key: string]: unknown;
+            };
+        };
+        /** PromptCall */
+        PromptCall: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Input */
+            input: unknown;
+        };
+        /** PromptMessage */
+        PromptMessage: {
+            /** Role */
+            role: string;
+            /** Text */
+            text: string;
+            /**
+             * Calls
+             * @default []
+             */
+            calls: components["schemas"]["PromptCall"][];
+            /**
+             * Results
+             * @default []
+             */
+            results: components["schemas"]["PromptResult"][];
+        };
+        /**
+         * PromptOut
+         * @description What the model saw at the first step of a turn.
+         */
+        PromptOut: {
+            /** Blocks */
+            blocks: components["schemas"]["BlockOut"][];
+            /** Messages */
+            messages: components["schemas"]["PromptMessage"][];
+            /**
+             * Older
+             * @description Messages before these that the model saw too, and that are not shown.
+             */
+            older: number;
+            /** Tools */
+            tools: components["schemas"]["OfferedTool"][];
+        };
+        /** PromptResult */
+        PromptResult: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Output */
+            output?: unknown;
+            /** Error */
+            error?: string | null;
+        };
+        /** ProviderChange */
+        ProviderChange: {
+            /** Name */
+            name?: string | null;
+            /**
+             * Base Url
+             * @description Where it is; an admin's to say. Null: the kind's own address.
+             */
+            base_url?: string | null;
+            /**
+             * Key
+             * @description Another key; null: none.
+             */
+            key?: string | null;
+        };
+        /** ProviderList */
+        ProviderList: {
+            /** Items */
+            items: components["schemas"]["ProviderOut"][];
+            /** May Add Own */
+            may_add_own: boolean;
+            /** Kinds */
+            kinds: components["schemas"]["KindOut"][];
+        };
+        /** ProviderOut */
+        ProviderOut: {
+            /**
+             * Id
+             * @description Null: the environment says so, and nothing here changes it.
+             */
+            id: string | null;
+            /**
+             * Name
+             * @description The prefix of its models' ids.
+             */
+            name: string;
+            /** Kind */
+            kind: string;
+            /** Base Url */
+            base_url: string | null;
+            /**
+             * Key
+             * @description The end of its key; null: none, or not yours to see.
+             */
+            key: string | null;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "environment" | "saved";
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "deployment" | "user";
+            /**
+             * Models
+             * @description How many it lists; null: it could not be asked.
+             */
+            models: number | null;
+            /** Error */
+            error: string | null;
+        };
+        /** ProviderWish */
+        ProviderWish: {
+            /**
+             * Name
+             * @description By default its kind, with a number where that is taken.
+             */
+            name?: string | null;
+            /** Kind */
+            kind: string;
+            /**
+             * Base Url
+             * @description Where it is; an admin's to say. Null: the kind's own address.
+             */
+            base_url?: string | null;
+            /** Key */
+            key?: string | null;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "deployment" | "user";
+        };
+        /** PullWish */
+        PullWish: {
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
         };
         /** ReasoningPart */
         ReasoningPart: {
@@ -814,6 +1798,68 @@ export interface components {
              * @description An invitation, or the set-up code.
              */
             invite?: string | null;
+        };
+        /** RoleOut */
+        RoleOut: {
+            /** Model */
+            model: string;
+            /** Source */
+            source: string;
+        };
+        /** SettingList */
+        SettingList: {
+            /** Items */
+            items: components["schemas"]["SettingOut"][];
+        };
+        /** SettingOut */
+        SettingOut: {
+            /**
+             * Name
+             * @description What PATCH calls it; `user.…` is yours, all else the deployment's.
+             */
+            name: string;
+            /**
+             * Env
+             * @description The environment variable that says the same; empty: none does.
+             */
+            env: string;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "deployment" | "user" | "agent" | "thread";
+            /** Group */
+            group: string;
+            /**
+             * Value
+             * @description Of a secret only that there is one.
+             */
+            value: string | number | boolean | null;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "default" | "environment" | "saved";
+            /** Unit */
+            unit: string;
+            /** Description */
+            description: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "text" | "number" | "boolean" | "choice" | "secret" | "model";
+            /** Choices */
+            choices: string[];
+            /** Default */
+            default: string | number | boolean | null;
+            /**
+             * Restart
+             * @description A change takes effect with the next start of the service (`retinue restart`).
+             */
+            restart: boolean;
+            /** Editable */
+            editable: boolean;
         };
         /** SourceDocumentPart */
         SourceDocumentPart: {
@@ -857,6 +1903,65 @@ export interface components {
                 };
             } | null;
         };
+        /** StartOut */
+        StartOut: {
+            /** Is Admin */
+            is_admin: boolean;
+            /**
+             * Has Model
+             * @description Something other than the demo answers you.
+             */
+            has_model: boolean;
+            /**
+             * Is Demo
+             * @description The built-in stand-in answers you.
+             */
+            is_demo: boolean;
+            /** Default */
+            default: string;
+            /**
+             * Found
+             * @description Local servers that answer and are no providers yet; for admins.
+             */
+            found: components["schemas"]["FoundOut"][];
+            /** Providers */
+            providers: number;
+        };
+        /** Starter */
+        Starter: {
+            /** Key */
+            key: string;
+            /** Name */
+            name: string;
+            /** Role */
+            role: string;
+            /** Standing Orders */
+            standing_orders: string;
+            /**
+             * Capabilities
+             * @description Names of tools.
+             */
+            capabilities: string[];
+            /**
+             * Glyph
+             * @description The seed of its picture.
+             */
+            glyph: string;
+        };
+        /** StarterList */
+        StarterList: {
+            /** Items */
+            items: components["schemas"]["Starter"][];
+        };
+        /** StepOut */
+        StepOut: {
+            /** Step */
+            step: number;
+            /** Attempts */
+            attempts: components["schemas"]["AttemptOut"][];
+            /** Calls */
+            calls: components["schemas"]["CallOut"][];
+        };
         /** StepStartPart */
         StepStartPart: {
             /**
@@ -872,6 +1977,34 @@ export interface components {
              * @description The turn that is meant: a stop that comes too late stops no other.
              */
             turn?: string | null;
+        };
+        /** SumsOut */
+        SumsOut: {
+            /** Turns */
+            turns: number;
+            /**
+             * Attempts
+             * @description Model calls.
+             */
+            attempts: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Reasoning Tokens */
+            reasoning_tokens: number;
+            /**
+             * Cost Micros
+             * @description Millionths of a dollar, as far as costs are known.
+             */
+            cost_micros: number;
+            /**
+             * Unknown Cost
+             * @description Model calls whose cost nobody knows; not in `cost_micros`.
+             */
+            unknown_cost: number;
         };
         /** TextPart */
         TextPart: {
@@ -903,6 +2036,21 @@ export interface components {
              * @description Put away, or bring back. Putting away stops what runs.
              */
             archived?: boolean | null;
+            /**
+             * Model
+             * @description What answers from the next message on; null: the agent's model.
+             */
+            model?: string | null;
+            /**
+             * Effort
+             * @description How hard it shall think; null: the agent's effort.
+             */
+            effort?: string | null;
+            /**
+             * Deleted
+             * @description false brings a deleted thread back.
+             */
+            deleted?: false | null;
         };
         /** ThreadOut */
         ThreadOut: {
@@ -934,6 +2082,15 @@ export interface components {
             touched_at: string;
             /** Archived */
             archived: boolean;
+            /** Model */
+            model: string | null;
+            /** Effort */
+            effort: string | null;
+            /**
+             * Deleted
+             * @description In no list any more; RETINUE_THREADS_KEEP_DELETED says for how long it is kept.
+             */
+            deleted: boolean;
             /**
              * Status
              * @description What its turns are doing; `failed` if the newest one did.
@@ -956,6 +2113,16 @@ export interface components {
             agent_id?: string | null;
             /** Title */
             title?: string | null;
+            /**
+             * Model
+             * @description What answers here, instead of the agent's model.
+             */
+            model?: string | null;
+            /**
+             * Effort
+             * @description How hard it shall think, instead of the agent's effort.
+             */
+            effort?: string | null;
         };
         /** TokenList */
         TokenList: {
@@ -996,6 +2163,40 @@ export interface components {
              * @description By default chat, read and mcp, as far as the caller has them.
              */
             scopes?: ("chat" | "read" | "mcp" | "admin" | "approve")[] | null;
+        };
+        /** ToolList */
+        ToolList: {
+            /** Items */
+            items: components["schemas"]["ToolOut"][];
+        };
+        /** ToolOut */
+        ToolOut: {
+            /**
+             * Name
+             * @description As agents' `capabilities` name it.
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /** Summary */
+            summary: string;
+            /**
+             * Tier
+             * @description What it may do: `read` and `proposal` change nothing, `approval` asks first.
+             * @enum {string}
+             */
+            tier: "read" | "proposal" | "write" | "approval" | "operator";
+            /**
+             * Where
+             * @description Where it runs.
+             * @enum {string}
+             */
+            where: "server" | "workstation" | "client" | "mcp";
+            /**
+             * Channels
+             * @description Where it is offered.
+             */
+            channels: string[];
         };
         /**
          * ToolPart
@@ -1047,6 +2248,70 @@ export interface components {
                 };
             } | null;
         };
+        /** TurnInspected */
+        TurnInspected: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Thread Id
+             * Format: uuid
+             */
+            thread_id: string;
+            /**
+             * Agent Id
+             * Format: uuid
+             */
+            agent_id: string;
+            /** Channel */
+            channel: string;
+            /** Status */
+            status: string;
+            /** Ended By */
+            ended_by: string | null;
+            /** Error */
+            error: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Model
+             * @description Who was asked last.
+             */
+            model: string | null;
+            /** Epoch */
+            epoch: number;
+            /** Recoveries */
+            recoveries: number;
+            /**
+             * Accepted At
+             * Format: date-time
+             */
+            accepted_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Duration Ms
+             * @description From its acceptance to its end.
+             */
+            duration_ms: number | null;
+            /**
+             * First Token Ms
+             * @description From its acceptance to the first token.
+             */
+            first_token_ms: number | null;
+            usage: components["schemas"]["TurnUsage"];
+            /** Steps */
+            steps: components["schemas"]["StepOut"][];
+            /**
+             * Beside
+             * @description Model calls that are no part of the answer, such as the title's.
+             */
+            beside: components["schemas"]["AttemptOut"][];
+        };
         /**
          * TurnOut
          * @description A turn that was accepted or asked to stop.
@@ -1056,6 +2321,32 @@ export interface components {
             turn: string | null;
             /** Status */
             status: string | null;
+        };
+        /** TurnUsage */
+        TurnUsage: {
+            /** Input */
+            input: number | null;
+            /** Cached */
+            cached: number | null;
+            /** Output */
+            output: number | null;
+            /** Reasoning */
+            reasoning: number | null;
+            /**
+             * Cost Micros
+             * @description Millionths of a dollar; null where nobody knows.
+             */
+            cost_micros: number | null;
+            /**
+             * Is Estimated
+             * @description The provider did not count; tokens are estimated.
+             */
+            is_estimated: boolean;
+            /**
+             * Unknown Cost
+             * @description Model calls whose cost nobody knows; `cost_micros` is without them.
+             */
+            unknown_cost: number;
         };
         /** TurnWish */
         TurnWish: {
@@ -1105,6 +2396,32 @@ export interface components {
             /** Metadata */
             metadata?: unknown;
         };
+        /** UsagePage */
+        UsagePage: {
+            /**
+             * Items
+             * @description Days in order, all of them; else what cost most first.
+             */
+            items: components["schemas"]["gateway__routes__usage__UsageOut"][];
+            /**
+             * Left Out
+             * @description Items beyond the limit; they are in the total.
+             */
+            left_out: number;
+            total: components["schemas"]["SumsOut"];
+            /**
+             * From
+             * Format: date
+             */
+            from: string;
+            /**
+             * To
+             * Format: date
+             */
+            to: string;
+            /** Zone */
+            zone: string;
+        };
         /** UserAnswer */
         UserAnswer: {
             user: components["schemas"]["UserOut"];
@@ -1120,6 +2437,62 @@ export interface components {
             username: string;
             /** Is Admin */
             is_admin: boolean;
+        };
+        /** UsageOut */
+        gateway__routes__inspector__UsageOut: {
+            /** Input */
+            input: number | null;
+            /** Cached */
+            cached: number | null;
+            /** Output */
+            output: number | null;
+            /** Reasoning */
+            reasoning: number | null;
+            /**
+             * Cost Micros
+             * @description Millionths of a dollar; null where nobody knows.
+             */
+            cost_micros: number | null;
+            /**
+             * Is Estimated
+             * @description The provider did not count; tokens are estimated.
+             */
+            is_estimated: boolean;
+        };
+        /** UsageOut */
+        gateway__routes__usage__UsageOut: {
+            /** Turns */
+            turns: number;
+            /**
+             * Attempts
+             * @description Model calls.
+             */
+            attempts: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Reasoning Tokens */
+            reasoning_tokens: number;
+            /**
+             * Cost Micros
+             * @description Millionths of a dollar, as far as costs are known.
+             */
+            cost_micros: number;
+            /**
+             * Unknown Cost
+             * @description Model calls whose cost nobody knows; not in `cost_micros`.
+             */
+            unknown_cost: number;
+            /**
+             * Key
+             * @description The day, the id, or the model's name.
+             */
+            key: string;
+            /** Label */
+            label: string;
         };
     };
     responses: never;
@@ -1806,7 +3179,10 @@ export interface operations {
     };
     list_agents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Those put away instead of those at work. */
+                archived?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1820,6 +3196,194 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter is not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_starters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StarterList"];
                 };
             };
             /** @description Not signed in, or the token is not valid */
@@ -1869,6 +3433,557 @@ export interface operations {
             };
         };
     };
+    get_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOut"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_default: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    search_threads: {
+        parameters: {
+            query: {
+                /** @description Words, and phrases in quotes; the last may be a beginning. */
+                q: string;
+                /** @description Hits on a page at most. */
+                limit?: number;
+                /** @description The `next_cursor` of the page before. */
+                before?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HitPage"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter is not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_threads: {
         parameters: {
             query?: {
@@ -1877,6 +3992,10 @@ export interface operations {
                 /** @description Entries on a page at most. */
                 limit?: number;
                 archived?: boolean;
+                /** @description Those that may still be brought back, and no others. */
+                deleted?: boolean;
+                /** @description Only those of this agent. */
+                agent_id?: string | null;
             };
             header?: never;
             path?: never;
@@ -1904,6 +4023,15 @@ export interface operations {
             };
             /** @description A foreign origin, or a scope that the credential lacks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2334,6 +4462,10 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the page before. */
                 before?: string | null;
+                /** @description The `newer_cursor` of the page before. */
+                after?: string | null;
+                /** @description A message's id: the page that it stands on. */
+                around?: string | null;
                 /** @description Entries on a page at most. */
                 limit?: number;
             };
@@ -3016,6 +5148,1469 @@ export interface operations {
             };
             /** @description Well-formed, and not what this route takes */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_instructions: {
+        parameters: {
+            query?: {
+                /** @description web, api, … */
+                channel?: string;
+                /** @description With what this thread has chosen. */
+                thread_id?: string | null;
+            };
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstructionsOut"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter is not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    inspect_turn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                turn_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnInspected"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_prompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                turn_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptOut"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                /** @description The first day. */
+                from?: string | null;
+                /** @description The last day; today, if left out. */
+                to?: string | null;
+                by?: "day" | "agent" | "model" | "thread" | "user";
+                /** @description Whose days, as in Europe/Berlin. */
+                zone?: string;
+                /** @description Of all users; for administrators. */
+                everyone?: boolean;
+                /** @description Items at most, beside days. */
+                limit?: number;
+                /** @description csv: as with Accept: text/csv. */
+                format?: ("json" | "csv") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Also as a table */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsagePage"];
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter is not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsOut"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    add_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    test_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyTest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyTestOut"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    find_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundList"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pull_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PullWish"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events, each {status, completed, total, error} with sizes in bytes; the last one's status is `success`, `error` or `stopped`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    stop_pull: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PullWish"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingList"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: components["schemas"]["JsonValue"];
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingList"];
+                };
+            };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description In conflict with what is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartOut"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A bug; the log has more under the id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Busy, or a server is away; see Retry-After */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    watch_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events without ids: `sync` first (and whenever something may have been missed), then `turn` {thread_id, turn_id, status}, `thread` {thread_id}, `agents`, `settings`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Not signed in, or the token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A foreign origin, or a scope that the credential lacks */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

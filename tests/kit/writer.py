@@ -38,6 +38,7 @@ class Writer:
         self._store = store
         self._bus = bus
         self._parts = 0
+        self.model = held.model
 
     @classmethod
     async def claim(cls, store: Store, bus: Client, user_id: UUID, turn_id: UUID) -> Writer:
@@ -82,6 +83,7 @@ class Writer:
         self._parts += len(rows)
         async with self._store.session(self.held.user_id) as session:
             await open_attempt(session, self.held, attempt, step=self._parts, number=1, model="test/test")
+        self.model = "test/test"
         result = AttemptResult(attempt, "done", "stop")
         async with self._store.session(self.held.user_id) as session:
             await commit_model_call(
@@ -98,7 +100,7 @@ class Writer:
     ) -> None:
         """The end transaction; its batch is published unless the log is to lose it."""
         id = BatchId(self.id.epoch, self.id.number + 1)
-        batch = end_batch(id, self.cut, closing_chunks(self.turn_id, status, ended_by))
+        batch = end_batch(id, self.cut, closing_chunks(self.turn_id, status, ended_by, model=self.model))
         rows = [PartRow(self._parts + n, 0, part["type"], part) for n, part in enumerate(parts)]
         ending = Ending(status, ended_by, self.id, batch, parts=rows, limits=Limits(1000, 1000))
         async with self._store.session(self.held.user_id) as session:

@@ -10,7 +10,21 @@ from hypothesis import strategies as st
 
 from contracts.chunks import check
 from contracts.reducer import Reducer
-from llm import Event, Finish, ReasoningDelta, Served, TextDelta, ToolCallDelta, ToolCallStart, Usage
+from llm import (
+    Event,
+    Finish,
+    HostedSearchEnd,
+    HostedSearchStart,
+    Reasoning,
+    ReasoningData,
+    ReasoningDelta,
+    Served,
+    Source,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+    Usage,
+)
 from turn_runner.narration import AskedCall, Narration
 
 SHAPES = {
@@ -48,6 +62,29 @@ SHAPES = {
         [ToolCallStart(0, "p", "current_time"), Finish("tool_calls")],
         "start-step tool-input-start tool-input-available",
     ),
+    "sealed reasoning, then more of it": (
+        [ReasoningDelta("r"), ReasoningData("p", {"s": 1}), ReasoningDelta("t"), Finish("stop")],
+        "start-step reasoning-start reasoning-delta reasoning-end reasoning-start reasoning-delta reasoning-end",
+    ),
+    "reasoning that is told in no words": (
+        [ReasoningData("p", {"s": 1}), TextDelta("a"), Finish("stop")],
+        "start-step reasoning-start reasoning-end text-start text-delta text-end",
+    ),
+    "a source does not interrupt the text": (
+        [TextDelta("a"), Source("https://x.test", "X"), Source("https://x.test"), TextDelta("b"), Finish("stop")],
+        "start-step text-start text-delta source-url text-delta text-end",
+    ),
+    "a source that is no page": ([Source("javascript:alert(1)"), Source(""), Finish("stop")], ""),
+    "a search of the provider": (
+        [TextDelta("a"), HostedSearchStart("s"), HostedSearchEnd("s", "q"), TextDelta("b"), Finish("stop")],
+        "start-step text-start text-delta text-end tool-input-start tool-input-available tool-output-available "
+        "text-start text-delta text-end",
+    ),
+    "a search that nobody ends": (
+        [HostedSearchStart("s", "q"), Finish("stop")],
+        "start-step tool-input-start tool-input-available tool-output-available",
+    ),
+    "an end of no search": ([HostedSearchEnd("s", "q"), Finish("stop")], ""),
     "usage and model are not told": ([Served("m", "r"), Usage(1, 0, 2, 0), Finish("stop")], ""),
     "nothing": ([Finish("stop")], ""),
 }
@@ -143,11 +180,43 @@ def test_a_nul_never_leaves_the_narration() -> None:
     assert "\\x00" not in repr((narration.text, narration.calls, narration.served))
 
 
+def test_what_the_provider_wants_back_is_kept_with_its_reasoning_and_for_the_next_step() -> None:
+    narration = Narration("1.0.1")
+    reducer = Reducer("m")
+    data = {"signature": "abc", "n": [1]}
+    for chunk in narration.tell([ReasoningDelta("Hm, "), ReasoningDelta("so"), ReasoningData("wire:1:m", data)]):
+        check(chunk)
+        reducer.apply(chunk)
+    kept = {"part": "1.0.1.1", "reasoning": {"provider": "wire:1:m", "data": data}}
+    assert reducer.parts[-1]["providerMetadata"] == {"retinue": kept}
+    assert narration.reasoning == [Reasoning("Hm, so", "wire:1:m", data)]
+
+
+def test_what_cannot_be_kept_to_the_letter_is_not_kept() -> None:
+    narration = Narration("1.0.1")
+    assert types(narration.tell([ReasoningData("p", {"n": 2**70}), Finish("stop")])) == ""
+    assert narration.reasoning == []
+
+
+def test_a_search_of_the_provider_is_shown_as_a_call_and_is_none_of_ours() -> None:
+    narration = Narration("1.0.1")
+    told = narration.tell([HostedSearchStart("s", "early"), HostedSearchEnd("s", "late"), Finish("stop")])
+    assert narration.calls == []
+    (search,) = narration.searches
+    assert search.input == {"query": "late"}
+    assert [chunk["toolCallId"] for chunk in told[1:]] == [str(search.id)] * 3
+    assert all(chunk["providerExecuted"] for chunk in told[1:])
+
+
 WORDS = st.text(min_size=1, max_size=5)
 EVENTS = st.lists(
     st.one_of(
         st.builds(TextDelta, WORDS),
         st.builds(ReasoningDelta, WORDS),
+        st.builds(ReasoningData, WORDS, st.dictionaries(WORDS, st.integers(0, 9), max_size=1)),
+        st.builds(Source, st.just("https://x.test/") | WORDS, WORDS),
+        st.builds(HostedSearchStart, st.sampled_from("ab"), WORDS),
+        st.builds(HostedSearchEnd, st.sampled_from("ab"), WORDS),
         st.just("call"),
         st.tuples(st.just("delta"), st.integers(0, 9), WORDS),
         st.builds(Usage, st.just(1), st.just(0), st.just(1), st.just(0)),
@@ -183,6 +252,7 @@ def test_any_order_of_events_makes_chunks_that_clients_can_build_a_message_of(
             reducer.apply(chunk)
     closing: list[Any] = []
     narration.close(closing)
+    narration.close_searches(closing)
     for chunk in closing:
         reducer.apply(chunk)
     texts = [part["text"] for part in reducer.parts if part["type"] == "text"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from llm import Assistant, Message, System, User
+from llm import Assistant, Message, Reasoning, System, User
 from store.repositories.transcripts import PastCall, PastMessage, PastPart
 from store.turns.endings import UNKNOWN
 from turn_runner.course import EMPTY_ANSWER_NUDGE, Course
@@ -175,3 +176,24 @@ def test_a_nudge_is_an_end_of_tools_but_no_circle() -> None:
     assert asked.messages[-1] == User(EMPTY_ANSWER_NUDGE)
     assert asked.answer_now
     assert not asked.is_in_circles
+
+
+def test_reasoning_goes_back_after_a_takeover_as_it_would_have_without_one() -> None:
+    kept = {"retinue": {"part": "1.0.1.1", "reasoning": {"provider": "wire", "data": {"signature": "s"}}}}
+    sealed = PastPart(0, "reasoning", {"type": "reasoning", "text": "Hm", "providerMetadata": kept})
+    plain = PastPart(0, "reasoning", {"type": "reasoning", "text": "?", "providerMetadata": {"retinue": {"part": "x"}}})
+    (step,) = left_steps(message(begun(), sealed, plain, text("Let me see."), tool(row(output=2))))
+    assert step.reasoning == [Reasoning("Hm", "wire", {"signature": "s"})]
+    asked = AskedCall("provider-1", "calculator", pieces=['{"expression":"1+1"}'])
+    again, without = Course([]), Course([])
+    again.exchanged(step.text, step.calls, [Result(2)], step.reasoning)
+    without.exchanged("Let me see.", [asked], [Result(2)], [Reasoning("Hm", "wire", {"signature": "s"})])
+    assert again.messages == without.messages
+
+
+def test_what_a_provider_searched_for_is_no_call_that_is_open_or_run() -> None:
+    search = replace(row(name="web_search", output={"searched_by": "provider"}), is_hosted=True)
+    found = left(message(begun(), tool(search), text("It rains.")))
+    assert found.steps[0].calls == []
+    assert found.is_answered
+    assert found.open_calls == []

@@ -91,7 +91,9 @@ def _end_batch(held: HeldTurn, ended: Ended, commit: BatchId, closed: list[tuple
     last: list[Chunk] = [call_result(id, None, text) for id, text in closed]
     if len(held.log.reducer):
         last.append(chunks.finish_step())
-    last += closing_chunks(held.turn_id, ended.status.value, ended.ended_by, ended.error, ended.finish_reason)
+    last += closing_chunks(
+        held.turn_id, ended.status.value, ended.ended_by, ended.error, ended.finish_reason, model=held.model
+    )
     return end_batch(BatchId(held.epoch, commit.number + 1), held.log.cut, last)
 
 

@@ -79,6 +79,8 @@ class HeldTurn:
         self.work = workshop
         self.claim = claim
         self.log = workshop.logs.open(claim.turn_id, claim.message_id, claim.epoch, claim.commit)
+        self.model = claim.model
+        """Who was asked last, as the turn's row has it."""
         self.steps = claim.steps
         self.stored = 0
         """Parts of the message that are committed."""

@@ -169,6 +169,7 @@ class ModelCalls:
 
     async def _write(self, session: Session, attempt: Attempt) -> None:
         held, prompt = self._held, self.prompt
+        held.model = attempt.callee.id
         await turns.open_attempt(
             session,
             held.claim,

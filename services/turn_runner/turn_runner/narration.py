@@ -202,6 +202,7 @@ class Narration:
     def _search(self, event: HostedSearchStart, told: list[Chunk]) -> None:
         self._begin(told)
         self.close(told)
+        self._searched(event.id, "", told)  # an id that is begun again has ended
         call = self._searching[event.id] = HostedCall(clean_text(event.query))
         self.searches.append(call)
         told.append(chunks.tool_input_start(str(call.id), HOSTED_SEARCH, ours=True))

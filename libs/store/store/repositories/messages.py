@@ -18,14 +18,14 @@ UIMessage = dict[str, Any]
 _MESSAGES = """
     select m.id, m.ordinal, m.role, m.client_id, m.data, t.id as turn_id, t.status,
         case when t.ended_at is not null then t.ended_by end as ended_by, t.error,
-        t.stop_requested_at,
+        t.model, t.stop_requested_at,
         case when t.status = 'waiting' then (
             select count(*) from turns w
             where w.user_id = t.user_id and w.status = 'waiting' and (w.accepted_at, w.id) <= (t.accepted_at, t.id)
         ) end as position
     from messages m
     left join lateral (
-        select id, user_id, accepted_at, status, ended_at, ended_by, error, stop_requested_at from turns
+        select id, user_id, accepted_at, status, ended_at, ended_by, error, model, stop_requested_at from turns
         where message_id = m.id order by accepted_at desc limit 1) t on true
     where m.thread_id = :thread
 """
@@ -101,7 +101,7 @@ async def _shown(session: Session, rows: Sequence[Any]) -> list[UIMessage]:
         message: UIMessage = {"id": row.client_id or str(row.id), "role": row.role, "parts": parts[row.id]}
         about: dict[str, Any] = dict(row.data)
         if row.turn_id is not None:
-            about |= metadata(row.turn_id, row.status, row.ended_by, row.error)
+            about |= metadata(row.turn_id, row.status, row.ended_by, row.error, row.model)
             if row.position is not None:
                 about["retinue"]["position"] = row.position
         if about:

@@ -23,7 +23,7 @@ _CLOSE = text("""
     update turns set status = :status, epoch = epoch + 1, ended_at = clock_timestamp(), ended_by = :ended_by,
         error = :error
     where id = :turn and status = :expected
-    returning user_id, thread_id, message_id, epoch, commit_epoch, commit_number, traceparent
+    returning user_id, thread_id, message_id, epoch, commit_epoch, commit_number, traceparent, model
 """).bindparams(bindparam("error", type_=JSONB(none_as_null=True)))
 
 _OPEN_CALLS = text("""
@@ -98,6 +98,7 @@ async def close_turn(
         status=status.value,
         ended_by=ended_by,
         error=error,
+        model=row.model,
     )
     fact = TurnCompleted(
         user_id=row.user_id, turn_id=turn_id, thread_id=row.thread_id, status=status, ended_by=ended_by

@@ -20,14 +20,20 @@ UNKNOWN = "Interrupted, outcome unknown: it may or may not have taken effect. Ch
 
 
 def metadata(
-    turn_id: UUID, status: str, ended_by: str | None = None, error: dict[str, Any] | None = None
+    turn_id: UUID,
+    status: str,
+    ended_by: str | None = None,
+    error: dict[str, Any] | None = None,
+    model: str | None = None,
 ) -> dict[str, Any]:
-    """`message.metadata`, the same from the stream and from the rows."""
+    """`message.metadata`, the same from the end of the stream and from the rows; `model` is who was asked last."""
     own: dict[str, Any] = {"turn": str(turn_id), "status": status}
     if ended_by is not None:
         own["ended_by"] = ended_by
     if error is not None:
         own["error"] = error
+    if model is not None:
+        own["model"] = model
     return {"retinue": own}
 
 
@@ -36,10 +42,16 @@ def start_chunk(turn_id: UUID, message_id: UUID) -> Chunk:
 
 
 def closing_chunks(
-    turn_id: UUID, status: str, ended_by: str | None, error: dict[str, Any] | None = None, finish_reason: str = "stop"
+    turn_id: UUID,
+    status: str,
+    ended_by: str | None,
+    error: dict[str, Any] | None = None,
+    finish_reason: str = "stop",
+    *,
+    model: str | None = None,
 ) -> list[Chunk]:
     """The last chunks of a turn in the given final state."""
-    own = metadata(turn_id, status, ended_by, error)
+    own = metadata(turn_id, status, ended_by, error, model)
     if status == "finished":
         return [{"type": "finish", "finishReason": finish_reason, "messageMetadata": own}]
     note: Chunk = {"type": "message-metadata", "messageMetadata": own}
@@ -79,11 +91,12 @@ def foreign_end_batch(
     status: str,
     ended_by: str | None,
     error: dict[str, Any] | None,
+    model: str | None = None,
 ) -> bytes:
     """The end by another than the holder: first batch of the new epoch; `start` if nothing counts before it."""
     chunks: list[Chunk] = []
     if commit.number == 0:
         chunks.append(start_chunk(turn_id, message_id))
     chunks += [call_result(call_id, None, interrupted_result(state)) for call_id, state in open_calls]
-    chunks += closing_chunks(turn_id, status, ended_by, error)
+    chunks += closing_chunks(turn_id, status, ended_by, error, model=model)
     return end_batch(BatchId(epoch, commit.number + 1), commit, chunks)

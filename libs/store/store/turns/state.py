@@ -27,6 +27,8 @@ class TurnState:
     stop_requested: bool
     position: int | None
     """Place in the user's queue, from 1, while it waits."""
+    model: str | None = None
+    """Who was asked last."""
 
     @property
     def is_final(self) -> bool:
@@ -35,7 +37,7 @@ class TurnState:
 
 _COLUMNS = """
     select t.id, t.thread_id, t.message_id, t.status, t.epoch, t.commit_epoch, t.commit_number, t.ended_by, t.error,
-        t.stop_requested_at is not null as stop_requested,
+        t.model, t.stop_requested_at is not null as stop_requested,
         case when t.status = 'waiting' then (
             select count(*) from turns w
             where w.user_id = t.user_id and w.status = 'waiting' and (w.accepted_at, w.id) <= (t.accepted_at, t.id)
@@ -70,6 +72,7 @@ def _state(row: Any) -> TurnState:
         error=row.error,
         stop_requested=row.stop_requested,
         position=row.position,
+        model=row.model,
     )
 
 

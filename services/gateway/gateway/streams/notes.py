@@ -80,7 +80,7 @@ def closed(state: TurnState, parts: Sequence[Part], *, begins: bool, repeats: bo
     if repeats:
         said += [_result(part) for part in parts if is_tool(part) and part["state"].startswith("output-")]
     reason = _FINISH_REASONS.get(state.ended_by or "", "stop")
-    said += closing_chunks(state.id, state.status, state.ended_by, state.error, reason)
+    said += closing_chunks(state.id, state.status, state.ended_by, state.error, reason, model=state.model)
     return frame(said, end_of(state), done=True)
 
 

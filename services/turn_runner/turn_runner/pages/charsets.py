@@ -11,7 +11,7 @@ _META_WITHIN = 4096
 _READ_AS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
 """As browsers do: the wider set of characters that a name is used for."""
 _NO_CHARSETS = frozenset(
-    ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7", "mbcs", "oem")
+    ("idna", "mbcs", "oem", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf_7")
 )
 
 
@@ -27,10 +27,17 @@ def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
             known = "utf-8"  # it was readable as bytes
     if known is not None:
         return body.decode(known, errors="replace")
+    return _unsaid(body, is_html=is_html)
+
+
+def _unsaid(body: bytes, *, is_html: bool) -> str:
+    """Nobody said what it is: UTF-8, even if its last character was cut off, else what old pages are."""
     try:
-        return codecs.getincrementaldecoder("utf-8")().decode(body)  # a character cut off at the end is none
-    except UnicodeDecodeError:
-        return body.decode("cp1252" if is_html else "utf-8", errors="replace")
+        return body.decode()
+    except UnicodeDecodeError as wrong:
+        is_cut_off = wrong.reason == "unexpected end of data" and not body[: wrong.start].isascii()
+        is_utf8 = is_cut_off or not is_html
+        return body.decode("utf-8" if is_utf8 else "cp1252", errors="ignore" if is_cut_off else "replace")
 
 
 def _known(charset: str | None) -> str | None:
@@ -41,4 +48,4 @@ def _known(charset: str | None) -> str | None:
         "".encode(name)  # LookupError for codecs that are no character sets
     except (LookupError, ValueError, UnicodeError):
         return None
-    return None if name in _NO_CHARSETS else _READ_AS.get(name, name)
+    return None if name.replace("-", "_") in _NO_CHARSETS else _READ_AS.get(name, name)

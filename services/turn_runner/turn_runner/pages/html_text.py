@@ -36,7 +36,8 @@ _MAIN = ("main", "[role=main]", "article", "#content", ".content", "#main-conten
 _MAIN_CHARACTERS = 200
 """A main part that says less is none."""
 
-_BLANKS = re.compile(r"[\s\u200b\u00ad\ufeff]+")
+_BLANKS = re.compile(r"\s+")
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")  # soft hyphens and the like: within words, no gaps
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _TITLE_MOST, _DESCRIPTION_MOST, _LINK_MOST = 300, 1000, 500
 
@@ -86,7 +87,7 @@ def _metas(tree: LexborHTMLParser) -> dict[str, str]:
 
 
 def _line(text: str, most: int) -> str:
-    return _BLANKS.sub(" ", text).strip()[:most]
+    return _BLANKS.sub(" ", _INVISIBLE.sub("", text)).strip()[:most]
 
 
 class _Writer:
@@ -98,6 +99,8 @@ class _Writer:
         self._pieces: list[str] = []
         self._length = 0
         self._gap = ""
+        self._marker = ""
+        """What the next words begin with; blocks without words have none."""
         self._verbatim = 0
         self._lists = 0
 
@@ -126,9 +129,9 @@ class _Writer:
         if tag in _BLOCKS:
             self._space("\n\n" if tag in _APART and not self._lists else "\n")
         if tag in _HEADINGS:
-            self._put(_HEADINGS[tag] + " ")
+            self._marker = _HEADINGS[tag] + " "
         elif tag == "li":
-            self._put("  " * (self._lists - 1) + "- ")
+            self._marker = "  " * (self._lists - 1) + "- "
         elif tag in ("ul", "ol"):
             self._lists += 1
         elif tag == "br":
@@ -140,7 +143,9 @@ class _Writer:
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
-        if tag in ("ul", "ol"):
+        if tag == "li" or tag in _HEADINGS:
+            self._marker = ""
+        elif tag in ("ul", "ol"):
             self._lists -= 1
         elif tag in _VERBATIM:
             self._verbatim -= 1
@@ -153,7 +158,7 @@ class _Writer:
         if self._verbatim:
             self._put(text)
             return
-        plain = _BLANKS.sub(" ", text)
+        plain = _BLANKS.sub(" ", _INVISIBLE.sub("", text))
         if plain.startswith(" "):
             self._space(" ")
         if words := plain.strip():
@@ -172,9 +177,9 @@ class _Writer:
         if self._pieces and self._gap:
             self._pieces.append(self._gap)
             self._length += len(self._gap)
-        self._gap = ""
-        self._pieces.append(text)
-        self._length += len(text)
+        self._pieces += (self._marker, text)
+        self._length += len(self._marker) + len(text)
+        self._gap = self._marker = ""
 
     def _address(self, node: LexborNode) -> str | None:
         """Where a link leads, as an address of its own; None if nowhere that can be fetched."""

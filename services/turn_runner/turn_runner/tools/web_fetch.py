@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,7 +68,7 @@ async def _read(context: ToolContext, wanted: WebFetchInput, answer: Fetched) ->
         page = await context.web.pages.read(
             answer.body, url=answer.url, charset=answer.charset, selector=wanted.selector, most=CHARACTERS
         )
-        return page, None
+        return replace(page, is_cut=page.is_cut or answer.is_cut), None
     text = decoded(answer.body, answer.charset, is_html=False)
     return Page(text=text[:CHARACTERS], is_cut=answer.is_cut or len(text) > CHARACTERS), len(text)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,7 +19,7 @@ from gateway.answers import forbidden, invalid
 from gateway.days import Days, days_of
 from gateway.http import Routes
 from gateway.parts import CallerOf, Parts, PartsOf
-from store.repositories import usage
+from store.repositories import settings, usage
 from store.repositories.usage import Group, Sums, Used
 from store.system.usage import used_by_everybody
 
@@ -71,12 +72,13 @@ async def get_usage(
     first: Annotated[date | None, Query(alias="from", description="The first day.")] = None,
     last: Annotated[date | None, Query(alias="to", description="The last day; today, if left out.")] = None,
     by: By = "day",
-    zone: Annotated[str, Query(max_length=64, description="Whose days, as in Europe/Berlin.")] = "UTC",
+    zone: Annotated[str | None, Query(max_length=64, description="As in Europe/Berlin; else your settings'.")] = None,
     everyone: Annotated[bool, Query(description="Of all users; for administrators.")] = False,
     limit: Annotated[int, Query(ge=1, le=1000, description="Items at most, beside days.")] = 200,
     format: Annotated[Literal["json", "csv"] | None, Query(description="csv: as with Accept: text/csv.")] = None,
 ) -> Any:
     """What your turns used, counted on the day on which each ended."""
+    zone = zone if zone is not None else await _zone_of(parts, caller.user_id)
     days = days_of(first, last, zone, parts.settings.usage_days)
     if everyone and not (caller.is_admin and caller.may(("admin",))):
         raise forbidden("Only an administrator sees what everybody used.")
@@ -92,7 +94,13 @@ async def get_usage(
     return UsagePage(first=days.first, last=days.last, **page)
 
 
-async def _of_one(parts: Parts, user_id: Any, by: By, days: Days, limit: int) -> Used:
+async def _zone_of(parts: Parts, user_id: UUID) -> str:
+    """Where the user said to be; UTC, if nowhere."""
+    async with parts.store.session(user_id) as session:
+        return (await settings.of_user(session)).get("zone") or "UTC"
+
+
+async def _of_one(parts: Parts, user_id: UUID, by: By, days: Days, limit: int) -> Used:
     if by == "user":
         raise invalid("by: user goes with everyone=true only.", field="by")
     async with parts.store.session(user_id) as session:

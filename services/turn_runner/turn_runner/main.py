@@ -13,7 +13,7 @@ from chassis.relay import OutboxRelay
 from chassis.saved import SavedSettings
 from chassis.sealing import make_vault
 from chassis.service import Service, run
-from llm import Models, ModelSettings, Patience
+from llm import Models, ModelSettings, OllamaSettings, Patience
 from llm.catalogue import Catalogue
 from store import Store, turns
 from turn_runner.blob_sweep import keep_sweeping
@@ -90,6 +90,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
             default_model=settings.model,
             patience=Patience(first_byte=settings.model_first_byte, silence=settings.model_silence),
             providers=settings.environment_providers,
+            ollama=OllamaSettings(settings.ollama_context, settings.ollama_keep_alive),
         )
     )
     service.on_stop("models", models.aclose)

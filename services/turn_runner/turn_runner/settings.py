@@ -90,6 +90,15 @@ class RunnerSettings(ServiceSettings):
         None, "key of OpenRouter", env=("OPENROUTER_API_KEY",), editable=False
     )
     ollama_base_url: str | None = setting(None, "address of an Ollama server", env=("OLLAMA_BASE_URL",), editable=False)
+    ollama_context: int | None = setting(
+        None,
+        "context that Ollama loads a model with; unset: 32,768 if this machine has 24 GiB of memory, else 16,384",
+        unit="tokens",
+        ge=1024,
+    )
+    ollama_keep_alive: str = setting(
+        "30m", "how long Ollama keeps a model loaded after a call, in its words: 30m, -1 for ever, 0 not at all"
+    )
     local_servers: Servers = setting(
         [
             "ollama=http://127.0.0.1:11434",

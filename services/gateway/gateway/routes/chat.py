@@ -46,12 +46,14 @@ class StopBody(BaseModel):
     "/api/chat",
     scope="chat",
     body_limit="chat_body_limit",
-    errors=(409,),
+    errors=(404, 409),
     response_class=Response,
     responses={**STREAM},
 )
 async def send_chat_message(body: ChatBody, request: Request, caller: CallerOf, parts: PartsOf) -> Response:
-    """Sends the last message of a chat and streams its answer; the chat is made on first use."""
+    """Sends the last message of a chat and streams its answer; the chat is made on first use. 404 if it was deleted and
+    may still be brought back.
+    """
     only_new(body.trigger, None)  # before the message: who regenerates may send none
     message = _last_message(body)
     only_new(body.trigger, body.messageId, message.role)

@@ -13,6 +13,8 @@ GROUPS = {
     "user": "cli.accounts.user",
     "token": "cli.accounts.token",
     "invite": "cli.accounts.invite",
+    "config": "cli.config",
+    "keys": "cli.keys",
     "dead": "cli.dead",
     "dev": "cli.dev",
     "bench": "cli.bench",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -70,14 +70,12 @@ async def an_admin(session: Session) -> UUID | None:
     return await session.scalar(admins.order_by(User.created_at, User.id).limit(1))
 
 
-async def all_sealed(session: Session) -> AsyncGenerator[tuple[str, Any, bytes]]:
+async def all_sealed(session: Session) -> list[tuple[str, Any, bytes]]:
     """Everything that is sealed: which table, which row, and the bytes. For rotation."""
-    for row in await session.execute(
-        select(DeploymentSetting.name, DeploymentSetting.sealed).where(DeploymentSetting.sealed.is_not(None))
-    ):
-        yield "deployment_settings", row.name, row.sealed
-    for row in await session.execute(select(Provider.id, Provider.key_sealed).where(Provider.key_sealed.is_not(None))):
-        yield "providers", row.id, row.key_sealed
+    named = select(DeploymentSetting.name, DeploymentSetting.sealed).where(DeploymentSetting.sealed.is_not(None))
+    keyed = select(Provider.id, Provider.key_sealed).where(Provider.key_sealed.is_not(None))
+    found = [("deployment_settings", name, sealed) for name, sealed in await session.execute(named)]
+    return [*found, *(("providers", row, sealed) for row, sealed in await session.execute(keyed))]
 
 
 async def put_sealed(session: Session, table: str, row: Any, old: bytes, new: bytes) -> bool:

@@ -49,6 +49,8 @@ async def open_window(
     kind: dict[str, Any] = {"viewport": WIDE}
     if phone:
         kind = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+    # Requests that a service worker could see are not seen by `page.route`; one test asks for it.
+    kind["service_workers"] = "block"
     context = await browser.new_context(base_url=url, **(kind | options))
     context.set_default_timeout(DEADLINE_MS)
     if account is not None:

@@ -110,6 +110,9 @@ async def test_by_keys_alone(window: Window, founder: Account, put_letter: PutLe
     page, keys = chat.page, chat.page.keyboard
     await tab_to(page, f"Account: {founder.username}")
     await keys.press("Enter")
+    await expect(page.get_by_role("menuitem", name="Settings")).to_be_focused()
+    for _ in range(4):
+        await keys.press("ArrowDown")
     await expect(page.get_by_role("menuitem", name="Dead letters")).to_be_focused()
     await keys.press("Enter")
     await expect(page).to_have_url(f"{founder.url}{PATH}")

@@ -102,12 +102,16 @@ async def test_the_order_is_column_conversation_composer(chat: Chat, account: Ac
     await expect(chat.prose).to_be_visible()
     await expect(chat.page.get_by_role("link", name="Only one")).to_be_visible()
     await tab_to(chat.page, "Message")
-    order = [await tab(chat.page) for _ in range(7)]
+    order = [await tab(chat.page) for _ in range(11)]
     assert order == [
         "New thread",
         "Hide threads",
+        "Search",
+        "Assistant",
+        "All agents",
         "Only one [[tokens=3]]",
         "Actions for Only one [[tokens=3]]",
+        "Archive",
         f"Account: {account.username}",
         "Conversation",
         "Message",
@@ -120,6 +124,8 @@ async def test_threads_by_keys_rename_delete_undo(chat: Chat) -> None:
     await tab_to(chat.page, "Actions for A thread of mine [[tokens=3]]", "Shift+Tab")
     await keys.press("Enter")
     await expect(chat.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    await keys.press("ArrowDown")
+    await expect(chat.page.get_by_role("menuitem", name="Archive")).to_be_focused()
     await keys.press("ArrowDown")
     await expect(chat.page.get_by_role("menuitem", name="Delete")).to_be_focused()
     await keys.press("Escape")

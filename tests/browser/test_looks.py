@@ -140,7 +140,7 @@ async def test_failures(window: Window, account: Account, phone: bool) -> None:
     await chat.page.reload()
     await expect(chat.page.get_by_text("could not be loaded")).to_be_visible()
     await look_over(chat.page, "thread-unloadable")
-    await chat.page.route("**/api/me", lambda route: route.abort())
+    await chat.page.route("**/api/config", lambda route: route.abort())
     await chat.page.reload()
     await expect(chat.page.get_by_text("The server cannot be reached.")).to_be_visible()
     await look_over(chat.page, "unreachable")

@@ -2,10 +2,11 @@
 import { useEffect } from 'react';
 import { SignIn } from './account/SignIn';
 import { useSession } from './account/session';
-import { currentPath, navigate, signInPath, useRoute } from './router';
+import { currentPath, navigate, signInPath, startPath, useRoute } from './router';
 import { ErrorBoundary } from './shell/ErrorBoundary';
 import { PageState } from './shell/PageState';
 import { Shell } from './shell/Shell';
+import { isNewHere } from './start/passed';
 import { strings } from './strings';
 
 export function App() {
@@ -25,8 +26,12 @@ function Pages() {
 
   useEffect(() => {
     if (isOut && !atSignIn) navigate(signInPath(currentPath()), { replace: true });
-    if (session.status === 'in' && leave !== undefined) navigate(leave, { replace: true });
-  }, [isOut, atSignIn, session.status, leave]);
+  }, [isOut, atSignIn]);
+  useEffect(() => {
+    if (session.status !== 'in' || leave === undefined) return;
+    const go = async () => (session.isNew && leave === '/' && (await isNewHere(session.user)) ? startPath : leave);
+    void go().then((path) => navigate(path, { replace: true }));
+  }, [session, leave]);
 
   if (session.status === 'unreachable') {
     return (

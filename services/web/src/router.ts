@@ -2,29 +2,59 @@
 import { useSyncExternalStore } from 'react';
 
 export type Route =
-  | { page: 'new' }
-  | { page: 'thread'; thread: string }
+  /** `agent`: whom the new thread is for; none: the default one. */
+  | { page: 'new'; agent?: string }
+  /** `message`: the one to show first, from a search. */
+  | { page: 'thread'; thread: string; message?: string }
+  | { page: 'agents' }
+  | { page: 'agent-new' }
+  | { page: 'agent'; agent: string }
+  | { page: 'agent-sees'; agent: string }
+  | { page: 'settings'; group: string }
+  | { page: 'usage' }
+  | { page: 'archive' }
+  | { page: 'start' }
   | { page: 'dead-letters' }
   | { page: 'sign-in'; next: string; invite: string }
   | { page: 'missing' };
 
+const PLAIN: Record<string, Route> = {
+  agents: { page: 'agents' },
+  'agents/new': { page: 'agent-new' },
+  settings: { page: 'settings', group: '' },
+  usage: { page: 'usage' },
+  archive: { page: 'archive' },
+  start: { page: 'start' },
+  'admin/dead-letters': { page: 'dead-letters' },
+};
+
 export function parseRoute(pathname: string, search: string): Route {
-  if (pathname === '/' || pathname === '') return { page: 'new' };
-  const thread = /^\/t\/([^/]+)\/?$/.exec(pathname);
-  if (thread?.[1]) return threadRoute(thread[1]);
-  if (/^\/admin\/dead-letters\/?$/.test(pathname)) return { page: 'dead-letters' };
-  if (pathname === '/sign-in' || pathname === '/register') {
-    const query = new URLSearchParams(search);
+  const query = new URLSearchParams(search);
+  const way = segments(pathname);
+  if (!way) return { page: 'missing' };
+  const [first, second, third, ...rest] = way;
+  if (first === undefined) return { page: 'new', agent: query.get('agent') ?? undefined };
+  if (way.length === 1 && (first === 'sign-in' || first === 'register'))
     return { page: 'sign-in', next: safeNext(query.get('next')), invite: query.get('invite') ?? '' };
-  }
+  const plain = PLAIN[way.join('/')];
+  if (plain) return plain;
+  if (!second || rest.length > 0) return { page: 'missing' };
+  if (first === 't' && !third) return { page: 'thread', thread: second, message: query.get('m') ?? undefined };
+  if (first === 'settings' && !third) return { page: 'settings', group: second };
+  if (first === 'agents' && !third) return { page: 'agent', agent: second };
+  if (first === 'agents' && third === 'sees') return { page: 'agent-sees', agent: second };
   return { page: 'missing' };
 }
 
-function threadRoute(segment: string): Route {
+function segments(pathname: string): string[] | undefined {
   try {
-    return { page: 'thread', thread: decodeURIComponent(segment) };
+    return pathname
+      .replace(/^\/|\/$/g, '')
+      .split('/')
+      .filter((segment, index, all) => segment !== '' || all.length > 1 || index > 0)
+      .map(decodeURIComponent);
   } catch {
-    return { page: 'missing' }; // `/t/%ff` spells nothing
+    return undefined; // `/t/%ff` spells nothing
   }
 }
 
@@ -33,7 +63,18 @@ function safeNext(next: string | null): string {
   return next && /^\/(?![/\\])/.test(next) && !next.startsWith('/sign-in') ? next : '/';
 }
 
-export const threadPath = (thread: string) => `/t/${encodeURIComponent(thread)}`;
+const within = (folder: string, name: string) => `/${folder}/${encodeURIComponent(name)}`;
+export const threadPath = (thread: string, message?: string) =>
+  within('t', thread) + (message ? `?m=${encodeURIComponent(message)}` : '');
+export const newThreadPath = (agent: string) => `/?agent=${encodeURIComponent(agent)}`;
+export const agentsPath = '/agents';
+export const newAgentPath = '/agents/new';
+export const agentPath = (agent: string) => within('agents', agent);
+export const agentSeesPath = (agent: string) => `${agentPath(agent)}/sees`;
+export const settingsPath = (group = '') => (group ? within('settings', group) : '/settings');
+export const usagePath = '/usage';
+export const archivePath = '/archive';
+export const startPath = '/start';
 export const deadLettersPath = '/admin/dead-letters';
 export const signInPath = (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`);
 export const currentPath = () => location.pathname + location.search;

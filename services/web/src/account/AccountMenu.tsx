@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { describe } from '../api/failure';
 import type { User } from '../api/types';
-import { deadLettersPath, navigate } from '../router';
+import { agentsPath, archivePath, deadLettersPath, navigate, settingsPath, usagePath } from '../router';
 import { Glyph } from '../shell/Glyph';
 import { Menu } from '../shell/Menu';
 import { strings } from '../strings';
@@ -38,6 +38,10 @@ export function AccountMenu({
           note={user.is_admin ? strings.account.admin : undefined}
           onClose={() => setOpen(false)}
           items={[
+            { label: strings.settings.title, act: () => navigate(settingsPath()) },
+            { label: strings.agents.title, act: () => navigate(agentsPath) },
+            { label: strings.usage.title, act: () => navigate(usagePath) },
+            { label: strings.threads.archive, act: () => navigate(archivePath) },
             ...(user.is_admin ? [{ label: strings.deadLetters.title, act: () => navigate(deadLettersPath) }] : []),
             { label: strings.keys.title, hint: '?', act: onKeys },
             { label: strings.account.logOut, act: () => logOut().catch((failure) => onFailure(describe(failure))) },

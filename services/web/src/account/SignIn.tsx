@@ -9,7 +9,7 @@ import { strings } from '../strings';
 import { signedIn } from './session';
 
 const words = strings.account;
-const UNKNOWN: Config = { registration: 'open', needs_setup: false, version: '' };
+const UNKNOWN: Config = { registration: 'open', needs_setup: false, version: '', user: null };
 const LEAST_PASSWORD = 10;
 
 export function SignIn({ invite, isExpired }: { invite: string; isExpired: boolean }) {

@@ -1,13 +1,14 @@
 /** Who is signed in: one store for the page, told by every request that meets a 401, and by the other tabs. */
 import { useSyncExternalStore } from 'react';
 import { api, whenSignedOut } from '../api/client';
-import { ApiError, describe } from '../api/failure';
+import { describe } from '../api/failure';
 import type { User } from '../api/types';
 import { announce, listen } from '../shell/tabs';
 
 export type Session =
   | { status: 'loading' }
-  | { status: 'in'; user: User }
+  /** `isNew`: they signed in just now, in this tab. */
+  | { status: 'in'; user: User; isNew: boolean }
   | { status: 'out'; isExpired: boolean }
   | { status: 'unreachable'; words: string; reload: () => void };
 
@@ -20,15 +21,16 @@ function set(next: Session): void {
   for (const listener of listeners) listener();
 }
 
-async function load(): Promise<void> {
+/** Asks who is signed in, and tells the page if that is another. */
+export async function checkSession(): Promise<void> {
   try {
-    const { user } = await api.me();
-    if (session.status !== 'in' || session.user.id !== user.id) set({ status: 'in', user });
+    // Asked so that somebody who is not signed in meets no refusal, which browsers would note as an error.
+    const { user } = await api.config();
+    if (!user) set({ status: 'out', isExpired: session.status === 'in' });
+    else if (session.status !== 'in' || session.user.id !== user.id) set({ status: 'in', user, isNew: false });
   } catch (failure) {
-    if (failure instanceof ApiError && failure.status === 401)
-      set({ status: 'out', isExpired: session.status === 'in' });
-    else if (session.status !== 'in')
-      set({ status: 'unreachable', words: describe(failure), reload: () => void load() });
+    if (session.status !== 'in')
+      set({ status: 'unreachable', words: describe(failure), reload: () => void checkSession() });
   }
 }
 
@@ -39,13 +41,13 @@ function begin(): void {
     if (session.status === 'in') set({ status: 'out', isExpired: true });
   });
   listen((message) => {
-    if (message.kind === 'account') void load();
+    if (message.kind === 'account') void checkSession();
   });
-  void load();
+  void checkSession();
 }
 
 export function signedIn(user: User): void {
-  set({ status: 'in', user });
+  set({ status: 'in', user, isNew: true });
   announce({ kind: 'account' });
 }
 

@@ -13,6 +13,8 @@ export type DeadLetter = Schemas['DeadLetterOut'];
 export type DeadLetterState = DeadLetter['state'];
 export type DeadLetterPage = Schemas['DeadLetterPage'];
 export type WholeDeadLetter = Schemas['DeadLetterWhole'];
+export type Token = Schemas['TokenOut'];
+export type NewToken = Schemas['NewToken'];
 export type SignedIn = Schemas['UserAnswer'];
 /** The document describes parts loosely; they are the SDK's own. */
 export type MessagePage = Omit<Schemas['MessagePage'], 'items'> & { items: UIMessage[] };

@@ -1,28 +1,37 @@
 /** The workroom: threads at the left (over the thread on a phone), the thread in the middle. */
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { AccountMenu } from '../account/AccountMenu';
-import { DeadLettersPage } from '../admin/DeadLettersPage';
+import { AgentNav } from '../agents/AgentNav';
+import { useAgents } from '../agents/agents';
 import type { User } from '../api/types';
+import { type Command, useCommands } from '../palette/commands';
+import { Palette } from '../palette/Palette';
 import { navigate, type Route } from '../router';
 import { strings } from '../strings';
-import { NewThread } from '../thread/NewThread';
-import { ThreadPage } from '../thread/ThreadPage';
+import { SearchField } from '../threads/SearchField';
 import { ThreadList } from '../threads/ThreadList';
 import { useThread, useThreads } from '../threads/threads';
 import { Brand } from './Brand';
+import { ErrorBoundary } from './ErrorBoundary';
+import { readHints } from './hints';
 import { Column, Plus } from './icons';
 import { KeysDialog } from './KeysDialog';
 import { usePageKeys } from './keys';
-import { PageState } from './PageState';
-import { type Toast, useToast } from './toast';
+import { WhileLoading } from './lazy';
+import { Page, titleOf } from './pages';
+import { useToast } from './toast';
 
 export function Shell({ user, route }: { user: User; route: Route }) {
   const isPhone = useIsPhone();
   const [isColumnOpen, setColumnOpen] = useState(!isPhone);
   const [hasKeys, setKeys] = useState(false);
+  const [hasPalette, setPalette] = useState(false);
+  const main = useRef<HTMLElement>(null);
   const threads = useThreads();
   const { toast, show } = useToast();
-  const path = route.page === 'thread' ? route.thread : route.page;
+  const path = pathOf(route);
+
+  useEffect(readHints, []);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone every page that was chosen closes the list
   useEffect(() => setColumnOpen(!isPhone), [isPhone, path]);
@@ -32,13 +41,21 @@ export function Shell({ user, route }: { user: User; route: Route }) {
     setColumnOpen(!isPhone);
     requestAnimationFrame(() => document.querySelector('textarea')?.focus());
   }, [isPhone]);
+  const choose = () => setColumnOpen(!isPhone);
   const toggleColumn = () => setColumnOpen(!isColumnOpen);
-  usePageKeys({ newThread, toggleColumn, showKeys: () => setKeys(true) });
+  const showKeys = () => setKeys(true);
+  usePageKeys({ newThread, toggleColumn, showKeys, showPalette: () => setPalette(!hasPalette) });
+  useCommands(ownCommands({ newThread, toggleColumn, showKeys }));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what had the focus may have gone with the last page
+  useEffect(() => {
+    if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [path]);
   useEffect(() => closeOnEscape(isPhone && isColumnOpen, () => setColumnOpen(false)), [isPhone, isColumnOpen]);
 
   const current = useThread(route.page === 'thread' ? route.thread : undefined);
   const named = current && (current.title ?? current.preview ?? strings.threads.untitled);
   const title = named ?? titleOf(route);
+  const newFor = useNewThreadAgent(route);
   const opener =
     isColumnOpen && !isPhone ? null : (
       <>
@@ -86,43 +103,57 @@ export function Shell({ user, route }: { user: User; route: Route }) {
               <Column />
             </button>
           </div>
-          <ThreadList threads={threads} current={current?.id} onChoose={() => setColumnOpen(!isPhone)} onToast={show} />
+          <SearchField onChoose={choose}>
+            <div className="thread-list">
+              <AgentNav current={newFor} onChoose={choose} />
+              <ThreadList threads={threads} current={current?.id} onChoose={choose} onToast={show} />
+            </div>
+          </SearchField>
           <div className="column-foot">
-            <AccountMenu user={user} onKeys={() => setKeys(true)} onFailure={(words) => show({ words })} />
+            <AccountMenu user={user} onKeys={showKeys} onFailure={(words) => show({ words })} />
           </div>
         </nav>
       )}
-      <main className="main" inert={isColumnOpen && isPhone}>
+      <main className="main" ref={main} tabIndex={-1} inert={isColumnOpen && isPhone}>
         <div className="bar">
           {opener}
           {title && <h1 className="bar-title">{title}</h1>}
+          {/* The page that is shown puts its own buttons here. */}
+          <div className="bar-actions" id="bar-actions" />
         </div>
-        <Page user={user} route={route} agent={current?.agent_id} onToast={show} />
+        <ErrorBoundary key={path}>
+          <WhileLoading>
+            <Page user={user} route={route} agent={current?.agent_id} onToast={show} />
+          </WhileLoading>
+        </ErrorBoundary>
       </main>
       {hasKeys && <KeysDialog onClose={() => setKeys(false)} />}
+      {hasPalette && <Palette user={user} onClose={() => setPalette(false)} />}
       {toast}
     </div>
   );
 }
 
-function titleOf(route: Route): string {
-  if (route.page === 'new') return strings.threads.new;
-  return route.page === 'dead-letters' ? strings.deadLetters.title : '';
+/** What is another page, for whatever belongs to one page only. */
+function pathOf(route: Route): string {
+  if (route.page === 'thread') return route.thread;
+  if (route.page === 'settings') return `settings/${route.group}`;
+  return 'agent' in route ? `${route.page}/${route.agent ?? ''}` : route.page;
 }
 
-interface PageProps {
-  user: User;
-  route: Route;
-  agent: string | undefined;
-  onToast: (toast: Toast) => void;
+/** Whose new thread is shown. */
+function useNewThreadAgent(route: Route): string | undefined {
+  const { items } = useAgents();
+  if (route.page !== 'new') return undefined;
+  return route.agent ?? items.find((agent) => agent.is_default)?.id;
 }
 
-function Page({ user, route, agent, onToast }: PageProps) {
-  if (route.page === 'new') return <NewThread user={user} />;
-  if (route.page === 'thread') return <ThreadPage key={route.thread} user={user} thread={route.thread} agent={agent} />;
-  if (route.page === 'dead-letters') return <DeadLettersPage user={user} onToast={onToast} />;
-  const action = { label: strings.thread.toNew, act: () => navigate('/') };
-  return <PageState title={strings.errors.byStatus(404)} action={action} />;
+function ownCommands(does: { newThread: () => void; toggleColumn: () => void; showKeys: () => void }): Command[] {
+  return [
+    { id: 'new-thread', label: strings.threads.new, keys: 'Ctrl/⌘ + Shift + O', act: does.newThread },
+    { id: 'toggle-column', label: strings.palette.toggleColumn, keys: 'Ctrl/⌘ + B', act: does.toggleColumn },
+    { id: 'keys', label: strings.keys.title, keys: '?', act: does.showKeys },
+  ];
 }
 
 function useIsPhone(): boolean {

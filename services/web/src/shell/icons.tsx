@@ -71,8 +71,74 @@ export const Cross = () => (
 
 export const Eye = ({ isOff }: { isOff: boolean }) => (
   <Icon>
-    <path d="M2.5 10S5 5 10 5s7.500 5 7.500 5-2.500 5-7.500 5-7.500-5-7.500-5Z" />
+    <path d="M2.5 10S5 5 10 5s7.500 5 7.500 5-2.5 5-7.500 5-7.500-5-7.500-5Z" />
     <circle cx="10" cy="10" r="2" />
     {isOff && <path d="M4 16 16 4" />}
+  </Icon>
+);
+
+export const Lens = () => (
+  <Icon size={16}>
+    <circle cx="9" cy="9" r="5" />
+    <path d="m13 13 4 4" />
+  </Icon>
+);
+
+export const Check = () => (
+  <Icon size={16}>
+    <path d="m4 10.500 4 4 8-9" />
+  </Icon>
+);
+
+export const ArrowUp = () => (
+  <Icon size={16}>
+    <path d="M10 16V4M5.500 8.500 10 4l4.5 4.5" />
+  </Icon>
+);
+
+export const ArrowDown = () => (
+  <Icon size={16}>
+    <path d="M10 4v12M5.500 11.500 10 16l4.5-4.5" />
+  </Icon>
+);
+
+export const Globe = () => (
+  <Icon size={16}>
+    <circle cx="10" cy="10" r="7" />
+    <path d="M3 10h14M10 3c2.5 2 3.5 4.5 3.5 7s-1 5-3.5 7c-2.5-2-3.5-4.5-3.5-7s1-5 3.5-7Z" />
+  </Icon>
+);
+
+export const Clock = () => (
+  <Icon size={16}>
+    <circle cx="10" cy="10" r="7" />
+    <path d="M10 6v4l2.5 2.5" />
+  </Icon>
+);
+
+export const Figures = () => (
+  <Icon size={16}>
+    <rect x="4" y="3" width="12" height="14" rx="2" />
+    <path d="M7 7h6M7 11h.01M10 11h.01M13 11h.01M7 14h.01M10 14h.01M13 14h.01" />
+  </Icon>
+);
+
+export const Paper = () => (
+  <Icon size={16}>
+    <path d="M5 3h7l3 3v11H5ZM12 3v3h3" />
+  </Icon>
+);
+
+export const Sheets = () => (
+  <Icon size={16}>
+    <rect x="7" y="7" width="10" height="10" rx="2" />
+    <path d="M13 4H5a2 2 0 0 0-2 2v7" />
+  </Icon>
+);
+
+export const Panel = () => (
+  <Icon>
+    <rect x="3" y="4" width="14" height="12" rx="2" />
+    <path d="M12 4v12" />
   </Icon>
 );

@@ -5,6 +5,7 @@ export interface PageKeys {
   newThread: () => void;
   toggleColumn: () => void;
   showKeys: () => void;
+  showPalette: () => void;
 }
 
 export function usePageKeys(keys: PageKeys): void {
@@ -29,6 +30,7 @@ function actionOf(event: KeyboardEvent): keyof PageKeys | undefined {
   const key = event.key.toLowerCase();
   if (isCommand && event.shiftKey && key === 'o') return 'newThread';
   if (isCommand && !event.shiftKey && !event.altKey && key === 'b') return 'toggleColumn';
+  if (isCommand && !event.shiftKey && !event.altKey && key === 'k') return 'showPalette';
   if (!isCommand && event.key === '?' && !isTyping(event.target)) return 'showKeys';
   return undefined;
 }

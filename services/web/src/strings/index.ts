@@ -2,8 +2,24 @@
  * another folder like this one. */
 import * as account from './account';
 import * as admin from './admin';
+import * as agents from './agents';
+import * as palette from './palette';
+import * as settings from './settings';
 import * as shell from './shell';
+import * as start from './start';
 import * as thread from './thread';
 import * as threads from './threads';
+import * as usage from './usage';
 
-export const strings = { ...shell, ...account, ...threads, ...thread, ...admin };
+export const strings = {
+  ...shell,
+  ...account,
+  ...agents,
+  ...palette,
+  ...settings,
+  ...start,
+  ...threads,
+  ...thread,
+  ...admin,
+  ...usage,
+};

@@ -1,16 +1,19 @@
 /** The left column's list: by age, with what each thread is doing, rename and delete. */
-import { type MouseEvent, useEffect, useRef, useState } from 'react';
-import { api } from '../api/client';
+import { useEffect, useRef, useState } from 'react';
+import { useAgents } from '../agents/agents';
 import { describe } from '../api/failure';
 import type { Thread } from '../api/types';
-import { navigate, threadPath } from '../router';
+import { archivePath, threadPath } from '../router';
+import { Glyph } from '../shell/Glyph';
 import { Dots } from '../shell/icons';
+import { Link } from '../shell/Link';
 import { Menu } from '../shell/Menu';
-import { announce } from '../shell/tabs';
+import { exact } from '../shell/time';
 import type { Toast } from '../shell/toast';
 import { strings } from '../strings';
 import { groupThreads } from './groups';
-import { hideThread, loadOlderThreads, refreshThreads, renameThread, type ThreadsState } from './threads';
+import { putAway, titleOf } from './putAway';
+import { loadOlderThreads, refreshThreads, renameThread, type ThreadsState } from './threads';
 
 const words = strings.threads;
 
@@ -23,21 +26,22 @@ interface ThreadListProps {
 }
 
 export function ThreadList({ threads, current, onChoose, onToast }: ThreadListProps) {
+  const { items: agents } = useAgents();
   if (!threads.isLoaded && threads.failure) {
     return (
-      <div className="thread-list">
-        <div className="notice warn" role="alert">
-          {words.failed} {threads.failure}
-          <button type="button" className="text-button" onClick={() => void refreshThreads()}>
-            {strings.retry}
-          </button>
-        </div>
+      <div className="notice warn" role="alert">
+        {words.failed} {threads.failure}
+        <button type="button" className="text-button" onClick={() => void refreshThreads()}>
+          {strings.retry}
+        </button>
       </div>
     );
   }
   if (!threads.isLoaded) return <ListSkeleton />;
+  // With one agent its sign would say nothing.
+  const signs = agents.length > 1 ? new Map(agents.map((agent) => [agent.id, agent.glyph || agent.id])) : undefined;
   return (
-    <div className="thread-list">
+    <>
       {threads.items.length === 0 && <p className="column-note small muted">{words.empty}</p>}
       {groupThreads(threads.items).map((group) => (
         <section key={group.key} aria-label={group.label}>
@@ -47,6 +51,7 @@ export function ThreadList({ threads, current, onChoose, onToast }: ThreadListPr
               <ThreadRow
                 key={thread.id}
                 thread={thread}
+                sign={signs?.get(thread.agent_id)}
                 isCurrent={thread.id === current}
                 onChoose={onChoose}
                 onToast={onToast}
@@ -60,13 +65,16 @@ export function ThreadList({ threads, current, onChoose, onToast }: ThreadListPr
           {words.more}
         </button>
       )}
-    </div>
+      <Link to={archivePath} onFollow={onChoose} className="column-note column-link small muted">
+        {words.archive}
+      </Link>
+    </>
   );
 }
 
 function ListSkeleton() {
   return (
-    <div className="thread-list column-skeleton" aria-busy="true">
+    <div className="column-skeleton" aria-busy="true">
       {['first', 'second', 'third', 'fourth'].map((key) => (
         <div className="skeleton" key={key} />
       ))}
@@ -76,11 +84,14 @@ function ListSkeleton() {
 
 function ThreadRow({
   thread,
+  sign,
   isCurrent,
   onChoose,
   onToast,
 }: {
   thread: Thread;
+  /** The seed of its agent's glyph, if that tells it from others. */
+  sign: string | undefined;
   isCurrent: boolean;
   onChoose: () => void;
   onToast: (toast: Toast) => void;
@@ -89,7 +100,7 @@ function ThreadRow({
   const [isRenaming, setRenaming] = useState(false);
   const actions = useRef<HTMLButtonElement>(null);
   const wasByKey = useRef(false);
-  const title = thread.title ?? thread.preview ?? words.untitled;
+  const title = titleOf(thread);
   const fail = (failure: unknown) => onToast({ words: words.changeFailed(describe(failure)) });
 
   useEffect(() => {
@@ -112,22 +123,17 @@ function ThreadRow({
   }
   return (
     <li className={isCurrent ? 'thread-row menu-anchor is-current' : 'thread-row menu-anchor'}>
-      <a
+      <Link
         className="thread-link"
-        href={threadPath(thread.id)}
+        to={threadPath(thread.id)}
         aria-current={isCurrent ? 'page' : undefined}
-        title={new Date(thread.touched_at).toLocaleString()}
-        onClick={(event) => {
-          if (follow(event, threadPath(thread.id))) onChoose();
-        }}
+        title={exact(thread.touched_at)}
+        onFollow={onChoose}
       >
+        {sign && <Glyph seed={sign} size={16} />}
         <span className="thread-name">{title}</span>
-        {thread.status && (
-          <span className={thread.status === 'failed' ? 'thread-state is-failed' : 'thread-state'}>
-            {words.status[thread.status]}
-          </span>
-        )}
-      </a>
+        {thread.status && <span className={`thread-state is-${thread.status}`}>{words.status[thread.status]}</span>}
+      </Link>
       <button
         type="button"
         ref={actions}
@@ -146,7 +152,8 @@ function ThreadRow({
           onClose={() => setOpen(false)}
           items={[
             { label: words.rename, act: () => setRenaming(true) },
-            { label: words.delete, act: () => void removeThread(thread, title, isCurrent, onToast) },
+            { label: words.putAway, act: () => void putAway(thread, 'archived', isCurrent, onToast) },
+            { label: words.delete, act: () => void putAway(thread, 'deleted', isCurrent, onToast) },
           ]}
         />
       )}
@@ -176,33 +183,4 @@ function RenameField({ value, onSave }: { value: string; onSave: (name: string, 
       }}
     />
   );
-}
-
-/** Puts the thread away; for ten seconds one click brings it back. */
-async function removeThread(thread: Thread, title: string, isCurrent: boolean, onToast: (toast: Toast) => void) {
-  const fail = (failure: unknown) => onToast({ words: words.changeFailed(describe(failure)) });
-  const putBack = hideThread(thread.id);
-  if (isCurrent) navigate('/');
-  try {
-    await api.deleteThread(thread.id);
-  } catch (failure) {
-    putBack();
-    return fail(failure);
-  }
-  announce({ kind: 'threads' });
-  const undo = () => {
-    api.bringBack(thread.id).then(() => {
-      putBack();
-      announce({ kind: 'threads' });
-    }, fail);
-  };
-  onToast({ words: words.deleted(title), action: { label: words.undo, act: undo } });
-}
-
-function follow(event: MouseEvent, path: string): boolean {
-  // A click with a modifier opens a tab or a window, as everywhere.
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return false;
-  event.preventDefault();
-  navigate(path);
-  return true;
 }

@@ -3,6 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { api } from '../api/client';
 import { describe } from '../api/failure';
 import type { Thread } from '../api/types';
+import { type Hint, onHint } from '../shell/hints';
 import { announce, listen } from '../shell/tabs';
 
 export interface ThreadsState {
@@ -13,8 +14,9 @@ export interface ThreadsState {
 }
 
 const EMPTY: ThreadsState = { items: [], cursor: null, isLoaded: false, failure: undefined };
-/** There is no stream of hints yet, so a page that is looked at asks now and then. In ms. */
-const LOOK_AGAIN = 15_000;
+/** Hints come in bursts (a turn is accepted, starts, ends): so long is waited for the rest of one. In ms. */
+const BURST = 100;
+const ACTIVE = ['waiting', 'queued', 'running'] as const;
 
 let state = EMPTY;
 let users = 0;
@@ -65,7 +67,7 @@ export async function loadOlderThreads(): Promise<void> {
   }
 }
 
-/** Takes a thread out of the list while its deletion can still be undone; returns how to put it back. */
+/** Takes a thread out of the list while that can still be undone; returns how to put it back. */
 export function hideThread(thread: string): () => void {
   hidden.add(thread);
   set({ items: state.items.filter((item) => item.id !== thread) });
@@ -95,22 +97,45 @@ function withNewTitle(thread: Thread): Thread {
   return { ...thread, title: renamed.get(thread.id) ?? thread.title };
 }
 
+let isSoon = false;
+
+function refreshSoon(): void {
+  if (isSoon) return;
+  isSoon = true;
+  setTimeout(() => {
+    isSoon = false;
+    void refreshThreads();
+  }, BURST);
+}
+
+/** A mark is shown at once; what else has changed is asked for. */
+function take(hint: Hint): void {
+  if (hint.kind === 'agents' || hint.kind === 'settings') return;
+  const status = hint.kind === 'turn' && ACTIVE.find((active) => active === hint.status);
+  if (hint.kind === 'turn' && status)
+    set({ items: state.items.map((item) => (item.id === hint.thread_id ? { ...item, status } : item)) });
+  refreshSoon();
+}
+
 function begin(): () => void {
   users += 1;
-  if (users === 1) state = EMPTY;
+  if (users === 1) {
+    state = EMPTY;
+    hidden.clear();
+  }
   void refreshThreads();
   const look = () => {
     if (document.visibilityState === 'visible') void refreshThreads();
   };
-  const timer = setInterval(look, LOOK_AGAIN);
+  const unhint = onHint(take);
   const unlisten = listen((message) => {
-    if (message.kind !== 'account') void refreshThreads();
+    if (message.kind !== 'account') refreshSoon();
   });
   document.addEventListener('visibilitychange', look);
   window.addEventListener('online', look);
   return () => {
     users -= 1;
-    clearInterval(timer);
+    unhint();
     unlisten();
     document.removeEventListener('visibilitychange', look);
     window.removeEventListener('online', look);

@@ -38,7 +38,8 @@ TOUR = """You can already see how an answer behaves here:
 - the stop button ends it, and what was said until then is kept;
 - I can call tools: ask me *what time is it?* or *what is 12 * 34?*
 
-To talk to a real model, stop Retinue, set these variables, and start it again:
+To talk to a real model, connect a provider: the page `/start` (and later **Settings**) takes the key of OpenAI,
+Anthropic, Gemini or OpenRouter, finds an Ollama that runs here, and tries any compatible address. Or set variables:
 
 ```sh
 export OPENAI_API_KEY=...                           # its key
@@ -50,10 +51,11 @@ make up
 | variable | needed | example |
 | --- | --- | --- |
 | `OPENAI_API_KEY` | by most providers | a key |
-| `OPENAI_BASE_URL` | for any other compatible server | `http://127.0.0.1:11434/v1` |
+| `OPENAI_BASE_URL` | for any other compatible server | `http://127.0.0.1:8000/v1` |
+| `OLLAMA_BASE_URL` | for an Ollama elsewhere | `http://127.0.0.1:11434` |
 | `RETINUE_MODEL` | to choose the model | `openai/gpt-5.6-terra` |
 
-A local server without keys needs the address only. As soon as a provider is set, I am not used any more."""
+As soon as a provider is set, I am not used any more."""
 
 
 class DemoModel(Model):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 # Without these there is nothing to get wrong: a key alone means OpenAI's default, nothing at all the demo.
-NAMED = ("RETINUE_MODEL", "OPENAI_BASE_URL")
+NAMED = ("RETINUE_MODEL", "OPENAI_BASE_URL", "OLLAMA_BASE_URL")
 
 
 def fault_of(environment: Mapping[str, str]) -> str | None:

@@ -24,12 +24,12 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopbac
 
 
 class ScriptedModel:
-    """A running server. `url` ends with /v1 and is what OPENAI_BASE_URL takes."""
+    """A running server. `url` ends with /v1 and is what OPENAI_BASE_URL takes; `root` is what the others want."""
 
     def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
         self.process = process
         self.url = url
-        self._root = url.removesuffix("/v1")
+        self.root = url.removesuffix("/v1")
 
     @classmethod
     @contextmanager
@@ -52,7 +52,7 @@ class ScriptedModel:
                     process.kill()
 
     def script(self, script: dict[str, Any]) -> None:
-        """Replace the script: `{rules: [{model?, user?, replies: [reply, ...]}], models?, strict?}`."""
+        """Replace the script: `{rules: [{model?, user?, replies: [reply, ...]}], models?, strict?, pulls?}`."""
         self._ask("PUT", "/script", script)
 
     def served(self, *, user: str = "", model: str = "") -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ class ScriptedModel:
 
     def _ask(self, method: str, path: str, body: Any = None, timeout: float = 10) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._root + path, data, method=method)
+        request = urllib.request.Request(self.root + path, data, method=method)
         try:
             with OPENER.open(request, timeout=timeout) as answer:
                 return answer.read()

@@ -28,7 +28,11 @@ def encode(request: Request, name: str, *, origin: str = "", refused: frozenset[
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
     if REASONS.match(name) or request.effort:
-        reasoning = {"effort": request.effort} if request.effort and "effort" not in refused else {}
+        reasoning: dict[str, Any] = {}
+        if request.effort and "effort" not in refused:
+            # Who thinks that little may not search.
+            searches_little = request.effort == "minimal" and request.hosted_search is not None
+            reasoning["effort"] = "low" if searches_little else request.effort
         if "summary" not in refused:
             reasoning["summary"] = "auto"
         if reasoning:

@@ -19,7 +19,7 @@ class Serving:
     def __init__(self, *providers: Provider) -> None:
         self.providers = providers
 
-    async def of(self, user_id: UUID) -> tuple[Provider, ...]:
+    async def of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Provider, ...]:
         return self.providers
 
 

@@ -46,8 +46,8 @@ class HandOver(Exception):
 class Providers(Protocol):
     """Who serves a user's turns."""
 
-    async def of(self, user_id: UUID) -> tuple[Provider, ...]:
-        """Raises `StoreAway`."""
+    async def of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Provider, ...]:
+        """Raises `StoreAway`, or `NotConfigured` while keys cannot be opened."""
         ...
 
 

@@ -60,15 +60,16 @@ class UsersProviders:
         self._shared: _Remembered | None = None
         self._own: dict[UUID, _Remembered] = {}
 
-    async def of(self, user_id: UUID) -> tuple[Provider, ...]:
-        """All that may serve this user, the first first. Raises `StoreAway`, and `NotConfigured` while a vault that is
-        away keeps keys from being opened.
-        """
-        return tuple(each.provider for each in await self.known_of(user_id) if each.fault is None)
+    async def of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Provider, ...]:
+        """All that may serve this user, the first first; without `has_own` those of a user who has none of their own.
 
-    async def known_of(self, user_id: UUID) -> tuple[Known, ...]:
+        Raises `StoreAway`, and `NotConfigured` while a vault that is away keeps keys from being opened.
+        """
+        return tuple(each.provider for each in await self.known_of(user_id, has_own=has_own) if each.fault is None)
+
+    async def known_of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Known, ...]:
         """The same with where each came from, and with those that cannot be used."""
-        own = await self._owned(user_id) if self._settings.own_keys else ()
+        own = await self._owned(user_id) if has_own and self._settings.own_keys else ()
         all_of_them = (*own, *await self._deployment(), *map(Known, self._settings.environment_providers))
         first: dict[str, Known] = {}
         for each in all_of_them:

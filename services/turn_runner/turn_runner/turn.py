@@ -151,7 +151,8 @@ class Turn:
         held.commit_point()
         left = await self._take_up()
         await held.begin()
-        providers = await held.patiently(lambda: held.work.users.of(held.claim.user_id))
+        claim = held.claim
+        providers = await held.patiently(lambda: held.work.users.of(claim.user_id, has_own=claim.has_own_keys))
         ready = self._ready = await held.commit(lambda session: self._prepare(session, providers))
         self._tool_use.user_settings = ready.agent.settings
         course, tools = ready.course, ready.tools

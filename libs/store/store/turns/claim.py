@@ -32,6 +32,8 @@ class Claim:
     traceparent: str | None
     started_at: datetime | None = None
     """When it was claimed first: the moment that its instructions tell, whoever goes on with it."""
+    has_own_keys: bool = True
+    """Its user may have saved provider keys: nobody else's turn needs to look for them."""
 
 
 _CLAIM = text("""
@@ -40,7 +42,8 @@ _CLAIM = text("""
     where id = :turn and status = 'queued' and stop_requested_at is null
         and (cast(:user as uuid) is null or user_id = :user)
     returning id, user_id, thread_id, agent_id, message_id, question_id, epoch, commit_epoch, commit_number, steps,
-        channel, model, traceparent, started_at
+        channel, model, traceparent, started_at,
+        exists(select from providers p where p.user_id = turns.user_id) as has_own_keys
 """)
 
 
@@ -68,4 +71,5 @@ async def claim(session: Session, turn_id: UUID, runner_id: UUID, user_id: UUID 
         model=row.model,
         traceparent=row.traceparent,
         started_at=row.started_at,
+        has_own_keys=row.has_own_keys,
     )

@@ -282,6 +282,15 @@ function listed(thread) {
   };
 }
 
+/** One hint that everything may have changed; this stand-in has no others. */
+function hints(request, response) {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write('event: sync\ndata: {}\n\n');
+  request.on('close', () => response.end());
+}
+
+const AGENT = { id: 'agent-1', name: 'Assistant', role: '', glyph: 'agent-1', is_default: true, archived: false };
+
 async function handle(request, response) {
   const url = new URL(request.url, 'http://fixture');
   const body = ['POST', 'PATCH'].includes(request.method) ? JSON.parse((await text(request)) || '{}') : {};
@@ -294,6 +303,7 @@ async function handle(request, response) {
       registration: process.env.REGISTRATION ?? 'open',
       needs_setup: users.size === 0,
       version: 'fixture',
+      user: user ?? null,
     });
   if (route === 'POST auth/register' || route === 'POST auth/login')
     return enter(response, route.endsWith('register'), body);
@@ -303,6 +313,9 @@ async function handle(request, response) {
     return json(response, 204);
   }
   if (route === 'GET me') return json(response, 200, { user });
+  if (route === 'GET events') return hints(request, response);
+  if (route === 'GET agents') return json(response, 200, { items: [AGENT] });
+  if (route === 'GET models') return json(response, 200, { items: [], default: 'fixture', roles: {}, providers: [] });
   if (path[0] !== 'threads') return refuse(response, 404, 'not_found', 'There is no such route.');
   if (route === 'GET threads') {
     const items = [...threads.values()].filter((thread) => thread.user === user.id).map(listed);

@@ -6,7 +6,7 @@ import { Glyph } from '../shell/Glyph';
 import { useListbox } from '../shell/listbox';
 import { strings } from '../strings';
 import { type Entry, useEntries } from './entries';
-import { match } from './fuzzy';
+import { fit } from './fuzzy';
 
 const words = strings.palette;
 /** More would not be read. */
@@ -73,9 +73,9 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
 function fitting(entries: Entry[], text: string): Entry[] {
   if (!text.trim()) return entries.filter((entry) => !entry.isFound).slice(0, SHOWN);
   return entries
-    .map((entry) => ({ entry, fit: match(text, `${entry.label} ${entry.group}`) }))
-    .flatMap(({ entry, fit }) => (fit || entry.isFound ? [{ entry, score: fit?.score ?? 0 }] : []))
-    .sort((one, other) => other.score - one.score)
+    .map((entry) => ({ entry, score: fit(text, `${entry.label} ${entry.group}`) }))
+    .filter(({ entry, score }) => score !== undefined || entry.isFound)
+    .sort((one, other) => (other.score ?? 0) - (one.score ?? 0))
     .slice(0, SHOWN)
     .map(({ entry }) => entry);
 }

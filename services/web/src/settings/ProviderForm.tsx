@@ -77,7 +77,7 @@ export function ProviderForm({ kinds, scope, onAdded, onToast }: ProviderFormPro
         ))}
       </fieldset>
       {kind.needs_address && (
-        <Field label={words.address} hint={words.addressHint}>
+        <Field label={words.address} hint={words.addressHints[kind.kind]}>
           {(control) => (
             <input
               {...control}

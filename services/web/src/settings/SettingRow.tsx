@@ -46,8 +46,7 @@ export function SettingRow({ setting, onChanged, onToast, children }: SettingRow
         {labelOf(setting)}
       </label>
       <p className="small muted" id={hint}>
-        {setting.description}
-        {setting.unit ? ` (${setting.unit})` : ''}
+        {sentence(setting)}
       </p>
       <div className="setting-control">
         {setting.editable ? (
@@ -186,7 +185,7 @@ function Secret({ setting, id, hint, isBusy, onSave }: ControlProps) {
   if (!isReplacing) {
     return (
       <div className="inline-form">
-        <output className="setting-fixed">{isSet ? String(setting.value) : words.secretNone}</output>
+        <output className="setting-fixed">{shown(setting, setting.value)}</output>
         <button id={id} type="button" className="button" aria-describedby={hint} onClick={() => setReplacing(true)}>
           {isSet ? words.replace : words.set}
         </button>
@@ -239,8 +238,14 @@ export function labelOf(setting: Setting): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
+/** “Longest standing orders of an agent (characters)” */
+function sentence({ description, unit }: Setting): string {
+  const words = description.charAt(0).toUpperCase() + description.slice(1);
+  return unit && !words.includes(unit) ? `${words} (${unit})` : words;
+}
+
 function shown(setting: Setting, value: SettingValue): string {
-  if (setting.kind === 'secret') return value ? String(value) : words.secretNone;
+  if (setting.kind === 'secret') return value ? words.secretSet : words.secretNone;
   if (typeof value === 'boolean') return value ? words.on : words.off;
   return value === null || value === '' ? words.nothing : String(value);
 }

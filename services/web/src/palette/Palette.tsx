@@ -6,7 +6,7 @@ import { Glyph } from '../shell/Glyph';
 import { useListbox } from '../shell/listbox';
 import { strings } from '../strings';
 import { type Entry, useEntries } from './entries';
-import { fit } from './fuzzy';
+import { fitness } from './fuzzy';
 
 const words = strings.palette;
 /** More would not be read. */
@@ -73,7 +73,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
 function fitting(entries: Entry[], text: string): Entry[] {
   if (!text.trim()) return entries.filter((entry) => !entry.isFound).slice(0, SHOWN);
   return entries
-    .map((entry) => ({ entry, score: fit(text, `${entry.label} ${entry.group}`) }))
+    .map((entry) => ({ entry, score: fitness(text, `${entry.label} ${entry.group}`) }))
     .filter(({ entry, score }) => score !== undefined || entry.isFound)
     .sort((one, other) => (other.score ?? 0) - (one.score ?? 0))
     .slice(0, SHOWN)

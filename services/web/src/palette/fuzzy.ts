@@ -3,7 +3,7 @@
 const fold = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** The higher the better; none if the name does not fit. Several typed words may fit in any order. */
-export function fit(typed: string, name: string): number | undefined {
+export function fitness(typed: string, name: string): number | undefined {
   const text = fold(name);
   let sum = 0;
   for (const word of fold(typed).split(/\s+/).filter(Boolean)) {

@@ -35,7 +35,7 @@ export function AgentPage({ id, onToast }: AgentPageProps) {
           {(loaded) => (
             <>
               <Head agent={loaded} onChanged={keep} onToast={onToast} />
-              <AgentForm key={loaded.updated_at} agent={loaded} onChanged={keep} onToast={onToast} />
+              <AgentForm agent={loaded} onChanged={keep} onToast={onToast} />
             </>
           )}
         </Loaded>
@@ -146,7 +146,7 @@ const draftOf = (agent: Agent): Draft => ({
 
 function AgentForm({ agent, onChanged, onToast }: PartProps) {
   const saved = draftOf(agent);
-  const [draft, setDraft] = useState(saved);
+  const [draft, setDraft] = useState(unsaved.get(agent.id) ?? saved);
   const [failure, setFailure] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
@@ -154,7 +154,7 @@ function AgentForm({ agent, onChanged, onToast }: PartProps) {
     Object.entries(draft).filter(([name, value]) => !isSame(value, saved[name as keyof Draft])),
   ) as AgentChange;
   const isChanged = Object.keys(changes).length > 0;
-  useUnsaved(isChanged);
+  useUnsaved(agent.id, isChanged ? draft : undefined);
 
   async function submit(event: FormEvent) {
     event.preventDefault();
@@ -162,10 +162,13 @@ function AgentForm({ agent, onChanged, onToast }: PartProps) {
     setBusy(true);
     setFailure(undefined);
     try {
-      onChanged(await api.changeAgent(agent.id, changes));
+      const changed = await api.changeAgent(agent.id, changes);
+      setDraft(draftOf(changed));
+      onChanged(changed);
       onToast({ words: words.saved });
     } catch (wrong) {
       setFailure(describe(wrong));
+    } finally {
       setBusy(false);
     }
   }
@@ -255,8 +258,16 @@ function AgentForm({ agent, onChanged, onToast }: PartProps) {
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
+/** What was changed and not saved yet, by agent: it is there again when the page is. */
+const unsaved = new Map<string, Draft>();
+
 /** The browser asks before it closes the tab on something that was not saved. */
-function useUnsaved(isChanged: boolean): void {
+function useUnsaved(agent: string, draft: Draft | undefined): void {
+  const isChanged = draft !== undefined;
+  useEffect(() => {
+    if (draft) unsaved.set(agent, draft);
+    else unsaved.delete(agent);
+  }, [agent, draft]);
   useEffect(() => {
     if (!isChanged) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();

@@ -73,9 +73,9 @@ export function FailureNotice({ failed, failure, onRetry }: { failed: string; fa
   const isOnline = useOnline();
   useEffect(() => {
     // Nobody should have to press a button because a train left its tunnel.
-    if (isOnline && failure instanceof Unreachable) window.addEventListener('online', onRetry);
+    if (failure instanceof Unreachable) window.addEventListener('online', onRetry);
     return () => window.removeEventListener('online', onRetry);
-  }, [isOnline, failure, onRetry]);
+  }, [failure, onRetry]);
   return (
     <div className="notice warn" role="alert">
       <span>

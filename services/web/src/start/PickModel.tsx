@@ -1,6 +1,7 @@
 /** The last step: which of the provider's models shall answer. */
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { describe } from '../api/failure';
+import { useModels } from '../settings/models';
 import { Field } from '../shell/Field';
 import { strings } from '../strings';
 import { chooseModel } from './chooseModel';
@@ -16,6 +17,12 @@ interface PickModelProps {
 
 export function PickModel({ provider, models, onChosen }: PickModelProps) {
   const [model, setModel] = useState(models[0] ?? '');
+  const { models: known } = useModels();
+  const preferred = known?.default.startsWith(`${provider}/`) ? known.default.slice(provider.length + 1) : undefined;
+  useEffect(() => {
+    // The server knows which of hundreds is a good one to begin with.
+    if (preferred && models.includes(preferred)) setModel(preferred);
+  }, [preferred, models]);
   const [failure, setFailure] = useState<string>();
   const [isBusy, setBusy] = useState(false);
 

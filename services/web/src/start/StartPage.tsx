@@ -29,7 +29,7 @@ export function StartPage({ user, onToast }: StartPageProps) {
     <div className="scroller">
       <div className="page">
         <Loaded of={start} onRetry={start.reload} failed={words.failed}>
-          {(loaded) => <Ways start={loaded} user={user} onToast={onToast} onChanged={start.reload} />}
+          {(loaded) => <Ways start={loaded} user={user} onToast={onToast} />}
         </Loaded>
       </div>
     </div>
@@ -38,7 +38,6 @@ export function StartPage({ user, onToast }: StartPageProps) {
 
 interface WaysProps extends StartPageProps {
   start: Start;
-  onChanged: () => void;
 }
 
 /** A provider that answered, and the models that it offers. */
@@ -47,7 +46,7 @@ interface Connected {
   models: string[];
 }
 
-function Ways({ start, user, onToast, onChanged }: WaysProps) {
+function Ways({ start, user, onToast }: WaysProps) {
   const [connected, setConnected] = useState<Connected>();
   const hasModel = start.has_model && !start.is_demo;
 
@@ -82,13 +81,7 @@ function Ways({ start, user, onToast, onChanged }: WaysProps) {
             <p className="muted">{start.found.length > 0 ? words.foundHint : words.foundNone}</p>
             <ul className="rows">
               {start.found.map((server) => (
-                <FoundRow
-                  key={server.base_url}
-                  server={server}
-                  onConnected={setConnected}
-                  onChosen={chosen}
-                  onChanged={onChanged}
-                />
+                <FoundRow key={server.base_url} server={server} onConnected={setConnected} onChosen={chosen} />
               ))}
             </ul>
           </section>
@@ -140,11 +133,10 @@ interface FoundRowProps {
   server: FoundServer;
   onConnected: (connected: Connected) => void;
   onChosen: (model: string) => void;
-  onChanged: () => void;
 }
 
 /** One click connects it with the model that is shown. */
-function FoundRow({ server, onConnected, onChosen, onChanged }: FoundRowProps) {
+function FoundRow({ server, onConnected, onChosen }: FoundRowProps) {
   const [model, setModel] = useState(server.models[0] ?? '');
   const [added, setAdded] = useState<string>();
   const [failure, setFailure] = useState<string>();
@@ -209,7 +201,7 @@ function FoundRow({ server, onConnected, onChosen, onChanged }: FoundRowProps) {
         (added ? (
           <PullForm provider={added} onDone={(done) => onConnected({ name: added, models: [done] })} />
         ) : (
-          <button type="button" className="button" disabled={isBusy} onClick={() => void add().then(onChanged)}>
+          <button type="button" className="button" disabled={isBusy} onClick={() => void add()}>
             {strings.providers.pull}
           </button>
         ))}

@@ -33,5 +33,6 @@ export const usage = {
       : `The prices of ${count.toLocaleString()} model calls are not known; they are not in the sum.`,
   unknownCost: 'not known',
   atLeast: (cost: string) => `at least ${cost}`,
+  leftOut: (count: number) => `${count.toLocaleString()} more are not listed; they are in the sum.`,
   unnamed: 'Without a name',
 };

@@ -102,6 +102,7 @@ function Figures({ usage, by, from, to, file, measure, onMeasure }: FiguresProps
       )}
       {usage.total.unknown_cost > 0 && <p className="notice calm">{words.unknown(usage.total.unknown_cost)}</p>}
       <UsageTable usage={usage} by={by} />
+      {usage.left_out > 0 && <p className="small muted">{words.leftOut(usage.left_out)}</p>}
       <p className="usage-foot">
         <a className="button" href={file} download>
           {words.csv}

@@ -9,6 +9,7 @@ const words = strings.usage;
 
 export function UsageTable({ usage, by }: { usage: Usage; by: UsageBy }) {
   const columns = words.columns;
+  const rows = usage.items.filter((row) => row.turns > 0 || row.attempts > 0); // days without anything say nothing
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className="table-scroll" aria-label={words.table} tabIndex={0}>
@@ -25,7 +26,7 @@ export function UsageTable({ usage, by }: { usage: Usage; by: UsageBy }) {
           </tr>
         </thead>
         <tbody>
-          {usage.items.map((row) => (
+          {rows.map((row) => (
             <tr key={row.key}>
               <th scope="row">
                 {by === 'thread' ? (

@@ -46,8 +46,10 @@ SMALL = """() => [...document.querySelectorAll('button, a, input, textarea, summ
     .filter(one => !one.closest('[inert]') && !one.disabled && !one.closest('.visually-hidden'))
     // A link inside a sentence is as high as its line; everybody knows how to hit that.
     .filter(one => !(one.tagName === 'A' && one.closest('.prose')) && !(one.type === 'checkbox' && one.disabled))
-    .map(one => [one, one.closest('.composer') && one.tagName === 'TEXTAREA' ? one.closest('.composer') : one])
-    .map(([one, area]) => [one, area.getBoundingClientRect()])
+    .map(one => [one, one.tagName === 'TEXTAREA' ? one.closest('.composer') : null, one.type])
+    // A box to tick is as large as its label.
+    .map(([one, around, type]) => [one, around ?? (['checkbox', 'radio'].includes(type) ? one.closest('label') : null)])
+    .map(([one, area]) => [one, (area ?? one).getBoundingClientRect()])
     .filter(([, box]) => box.width > 0 && (box.height < 43.5 || box.width < 43.5))
     .map(([one, box]) => `${one.outerHTML.slice(0, 100)} ${Math.round(box.width)}x${Math.round(box.height)}`)"""
 

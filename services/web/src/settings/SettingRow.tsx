@@ -100,17 +100,20 @@ function Control(props: ControlProps) {
   switch (setting.kind) {
     case 'boolean':
       return (
-        <input
-          id={id}
-          type="checkbox"
-          role="switch"
-          aria-checked={setting.value === true}
-          className="switch"
-          aria-describedby={hint}
-          disabled={isBusy}
-          checked={setting.value === true}
-          onChange={(event) => onSave(event.target.checked)}
-        />
+        <label className="choice">
+          <input
+            id={id}
+            type="checkbox"
+            role="switch"
+            aria-checked={setting.value === true}
+            className="switch"
+            aria-describedby={hint}
+            disabled={isBusy}
+            checked={setting.value === true}
+            onChange={(event) => onSave(event.target.checked)}
+          />
+          <span aria-hidden="true">{setting.value === true ? words.on : words.off}</span>
+        </label>
       );
     case 'choice':
       return (

@@ -2,11 +2,7 @@
 
 from store.turns.claim import Claim, claim
 from store.turns.commits import (
-    AttemptResult,
-    CallRow,
     Ending,
-    PartRow,
-    PromptSeen,
     commit_model_call,
     end,
     finish_call,
@@ -20,6 +16,7 @@ from store.turns.errors import KeyReused, MessageExists, QueueFull, ThreadBusy, 
 from store.turns.parts import fixed_of, is_tool, stored_parts
 from store.turns.promotion import Limits
 from store.turns.recovery import TakenUp, open_attempts, release, take_up
+from store.turns.rows import AttemptResult, CallRow, PartRow, PromptSeen
 from store.turns.state import TurnState, current, state, stop_reason
 
 __all__ = [

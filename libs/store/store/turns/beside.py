@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from store.store import Session
-from store.turns.commits import AttemptResult
+from store.turns.rows import AttemptResult
 
 STEP = -1
 """The step of calls that belong to no step of the answer."""

@@ -17,8 +17,8 @@ from store import outbox
 from store.outbox import OutboxMessage, wake_up
 from store.store import Session
 from store.turns.claim import Claim
-from store.turns.commits import AttemptResult, settle
 from store.turns.errors import TurnLost
+from store.turns.rows import AttemptResult, settle
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ def test_as_root_from_a_clone_below_a_closed_home(closed_home: Path, data_dir: P
             "PATH": os.environ["PATH"],
             "HOME": os.environ["HOME"],
             "RETINUE_DATA_DIR": str(data_dir),
+            "RETINUE_KEYS": str(data_dir.parent / "keys"),
             "RETINUE_PORT": "0",
         },
     )

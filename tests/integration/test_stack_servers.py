@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.up import control
-from tests.kit.stack import Servers, data_folder, start_servers
+from tests.kit.stack import QUIET, Servers, data_folder, start_servers
 from tests.kit.waiting import eventually
 
 # Whole stacks start here, on a machine that is busy with other tests.
@@ -45,7 +45,7 @@ def test_the_stack_goes_on_when_nobody_reads_what_it_says() -> None:
         command = [sys.executable, "-m", "cli.main", "up", "--servers-only"]
         running = subprocess.Popen(
             command,
-            env=os.environ | {"RETINUE_DATA_DIR": str(data_dir)},
+            env=os.environ | QUIET | {"RETINUE_DATA_DIR": str(data_dir)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,

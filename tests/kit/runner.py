@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 from nats.aio.client import Client
@@ -32,12 +32,16 @@ _ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def runner_on(
-    servers: Servers, env: Mapping[str, str] | None = None, number: int = 1, module: str = "turn_runner.main"
+    servers: Servers,
+    env: Mapping[str, str] | None = None,
+    number: int = 1,
+    module: str = "turn_runner.main",
+    log: IO[bytes] | None = None,
 ) -> Iterator[subprocess.Popen]:
-    """Start `python -m MODULE` as the supervisor would; it is ready when it claims."""
+    """Start `python -m MODULE` as the supervisor would; it is ready when it claims. `log`: where it writes."""
     environment = os.environ | QUIET | servers.env_of("turn_runner", number) | {"RETINUE_HEALTH_PORT": "0"}
     environment |= {"RETINUE_LOG_FORMAT": "text", "RETINUE_STOP_GRACE": "5"} | dict(env or {})
-    process = subprocess.Popen([sys.executable, "-m", module], env=environment, cwd=_ROOT)
+    process = subprocess.Popen([sys.executable, "-m", module], env=environment, cwd=_ROOT, stdout=log, stderr=log)
     try:
         yield process
     finally:
@@ -78,7 +82,7 @@ class Door:
     def __init__(self, store: Store, client: Client, listener: Client) -> None:
         self.store = store
         self.client = client
-        self._listener = listener
+        self.listener = listener
         self.user_id = uuid7()
         self.agent_id = uuid7()
 
@@ -100,7 +104,7 @@ class Door:
 
     async def close(self) -> None:
         await self.client.close()
-        await self._listener.close()
+        await self.listener.close()
         await self.store.dispose()
 
     async def thread(self) -> UUID:
@@ -149,7 +153,7 @@ class Door:
 
     async def listen(self, turn_id: UUID) -> Any:
         """A subscription to a turn's log, from its beginning."""
-        return await self._listener.jetstream().subscribe(log_subject(turn_id), ordered_consumer=True)
+        return await self.listener.jetstream().subscribe(log_subject(turn_id), ordered_consumer=True)
 
     async def stored(self, thread_id: UUID) -> list[dict[str, Any]]:
         async with self.store.session(self.user_id) as session:

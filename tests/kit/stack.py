@@ -1,5 +1,6 @@
 """The real stack for tests: one of servers and one of everything per session, in folders that go away."""
 
+import atexit
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,8 +12,13 @@ from cli.up.embedded import EmbeddedStack, embedded_servers, start_embedded
 Stack = EmbeddedStack
 Servers = EmbeddedStack
 
-# Nothing of the developer's own settings may reach a stack under test.
+_KEYS = Path(tempfile.mkdtemp(prefix="retinue-keys-"))
+atexit.register(shutil.rmtree, _KEYS, ignore_errors=True)
+
+# Nothing of the developer's own settings may reach a stack under test, and nothing of it this machine's configuration.
 QUIET = {
+    "RETINUE_KEYS": str(_KEYS / "keys"),
+    "RETINUE_VAULT": "",
     "RETINUE_PORT": "0",
     "RETINUE_HOST": "127.0.0.1",
     "RETINUE_PUBLIC_URL": "",
@@ -22,6 +28,10 @@ QUIET = {
     "RETINUE_TITLES": "false",
     "OPENAI_BASE_URL": "",
     "OPENAI_API_KEY": "",
+    "ANTHROPIC_API_KEY": "",
+    "GEMINI_API_KEY": "",
+    "OPENROUTER_API_KEY": "",
+    "OLLAMA_BASE_URL": "",
     # The machine of a test run is busy with other tests.
     "RETINUE_START_TIMEOUT_SECONDS": "120",
 }

@@ -30,7 +30,7 @@ from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from chassis.saved import SavedSettings
 from chassis.service import Service
-from cli.up.embedded import keys_beside
+from cli.up.running import key_file_of
 from contracts.subjects import TURN_REQUESTED
 from gateway.addresses import ClientAddresses
 from gateway.app import make_app
@@ -137,7 +137,7 @@ async def town_on(servers: Servers, model_url: str) -> AsyncGenerator[Town]:
 async def _runner(
     stack: AsyncExitStack, servers: Servers, model_url: str, broker: NatsBroker, traffic: Traffic
 ) -> tuple[Workshop, Slots]:
-    settings = RunnerSettings(model="openai/scripted", openai_base_url=model_url, model_retry_pause=0.05)
+    settings = RunnerSettings(model="openai/scripted", openai_base_url=model_url, model_retry_pause=0.05, titles=False)
     store = _store(stack, servers, "turn_runner")
     client = await _client(stack, servers, "turn_runner")
     relay = _relay(stack, store, client, broker, traffic, "turn_runner")
@@ -177,7 +177,7 @@ async def _gateway(stack: AsyncExitStack, servers: Servers, broker: NatsBroker, 
     cookie = SessionCookie(settings)
     asker = Asker(client)
     await asker.start()
-    vault = Vault(KeyFile(keys_beside(servers.data_dir)))
+    vault = Vault(KeyFile(key_file_of(servers.data_dir)))
     return Parts(
         settings=settings,
         store=store,

@@ -79,17 +79,13 @@ class EmbeddedStack:
         return self.process.wait(STOP_SECONDS)
 
 
-def keys_beside(data_dir: Path) -> Path:
-    return data_dir.with_name(data_dir.name + ".keys")
-
-
 def start_embedded(
     data_dir: Path, env: Mapping[str, str] | None = None, *, services: bool, supervisor_log: Path | None = None
 ) -> EmbeddedStack:
     """Start a stack and wait until it is ready; RuntimeError with everything it said if it does not start.
 
     `env` goes on top of this process's environment. Its keys lie beside the data folder, not in this machine's
-    configuration, unless RETINUE_KEYS says otherwise. Without `services` only NATS, Postgres and Valkey run, migrated.
+    configuration, unless `env` names RETINUE_KEYS. Without `services` only NATS, Postgres and Valkey run, migrated.
     """
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     told = supervisor_log or data_dir.with_name(data_dir.name + ".supervisor.log")
@@ -97,8 +93,8 @@ def start_embedded(
     with told.open("a") as errors:
         process = subprocess.Popen(
             command if services else [*command, "--servers-only"],
-            env={"RETINUE_KEYS": str(keys_beside(data_dir))}
-            | os.environ
+            env=os.environ
+            | {"RETINUE_KEYS": str(data_dir.with_name(data_dir.name + ".keys"))}
             | dict(env or {})
             | {"RETINUE_DATA_DIR": str(data_dir)},
             stdin=subprocess.PIPE,

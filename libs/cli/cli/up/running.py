@@ -35,6 +35,11 @@ def service_environment(data_dir: str | Path, service: str, number: int = 1) -> 
     return services.environment(row, services.instance_name(row, number), ground)
 
 
+def key_file_of(data_dir: str | Path) -> Path:
+    """Where the keys of this stack are, when they are kept in a file."""
+    return Path(keys.environment(ground_of(data_dir).settings)["RETINUE_KEYS"])
+
+
 def superuser_url(data_dir: str | Path, database: str = postgres.DATABASE) -> str:
     return postgres.url(ground_of(data_dir), postgres.SUPERUSER, database)
 

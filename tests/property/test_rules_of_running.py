@@ -14,7 +14,19 @@ from typing import Any
 import pytest
 
 from contracts.batches import BatchId
-from llm import TextDelta
+from llm import (
+    Assistant,
+    Finish,
+    HostedSearchEnd,
+    HostedSearchStart,
+    Reasoning,
+    ReasoningData,
+    ReasoningDelta,
+    Source,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+)
 from store.system import sweep
 from tests.kit.turns import ROOMY, Database, Person
 from tests.property.shore import BUDGET, Shore
@@ -207,3 +219,59 @@ async def answered_backwards(bench: Workbench, running: asyncio.Task[None]) -> N
             await bench.acknowledge(*waiting[::-1])
             await asyncio.sleep(0.01)
     running.result()
+
+
+async def test_what_a_provider_did_and_thought_survives_a_takeover(
+    person: Person, database: Database, benches: Benches
+) -> None:
+    """Reasoning that goes back, a search of its own and sources: kept with the step, and told alike by who goes on."""
+    kept = {"signature": "s", "items": [1]}
+    step: Said = [
+        ReasoningDelta("Rain or "),
+        ReasoningDelta("sun?"),
+        ReasoningData("wire:account:model", kept),
+        HostedSearchStart("ws_1"),
+        HostedSearchEnd("ws_1", "weather Bonn"),
+        TextDelta("It rains"),
+        Source("https://weather.test/bonn", "Bonn"),
+        TextDelta(", I think. "),
+        ToolCallStart(0, "call_1", "calculator"),
+        ToolCallDelta(0, '```json\n{"expression": "1+1"}\n```'),
+        Finish("tool_calls"),
+    ]
+    first, second = await benches.open(step, says("never")), await benches.open(says("Two."))
+    turn = await taken(person, first)
+    asked_again = asyncio.Event()
+
+    async def hold_the_second() -> None:
+        if first.model.calls == 2:
+            asked_again.set()
+            await asyncio.Event().wait()
+
+    first.model.on_call = hold_the_second
+    running = asyncio.create_task(turn.run())
+    await asyncio.wait_for(asked_again.wait(), 10)
+    await crashed(running, first)
+    await (await recovered(person, second, turn.turn_id)).run()
+    await finished(database, turn.turn_id)
+
+    (asked,) = second.model.requests
+    assert asked == first.model.requests[1], "who goes on asks with the very same words"
+    said = asked.messages[-2]
+    assert isinstance(said, Assistant)
+    assert said.reasoning == (Reasoning("Rain or sun?", "wire:account:model", kept),)
+    assert [call.name for call in said.calls] == ["calculator"], "the provider's own search is no call of ours"
+
+    calls = await database.calls(turn.turn_id)
+    assert sorted((call.name, call.state, call.is_hosted, *call.input.values()) for call in calls) == [
+        ("calculator", "done", False, "1+1"),
+        ("web_search", "done", True, "weather Bonn"),
+    ]
+    rows = await database.rows(
+        "select p.kind from message_parts p join turns t on t.message_id = p.message_id where t.id = :t"
+        " order by p.ordinal",
+        t=turn.turn_id,
+    )
+    assert [row.kind for row in rows] == [
+        "step-start", "reasoning", "tool", "text", "source-url", "tool", "step-start", "text",
+    ]  # fmt: skip

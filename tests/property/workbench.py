@@ -46,9 +46,11 @@ class Played(Model):
     def __init__(self, *answers: Said) -> None:
         self.answers = list(answers)
         self.calls = 0
+        self.requests: list[Request] = []
         self.on_call: Callable[[], Any] | None = None
 
     def call(self, request: Request) -> Call:
+        self.requests.append(request)
         return _PlayedCall(self)
 
     def resolve(self, model_id: str | None = None, **_: Any) -> Model:
@@ -117,7 +119,7 @@ class Workbench:
             yield bench
 
     async def _set_up(self, stack: AsyncExitStack, blobs: Path) -> None:
-        settings = RunnerSettings(model_retry_pause=0.01)
+        settings = RunnerSettings(model_retry_pause=0.01, titles=False)
         store: Any = Looking(self)
         self.lease = Lease(store, name="bench", slots=8, every=1.5, lease=600.0, trust=600.0)
         assert await self.lease.beat(_Nobody())

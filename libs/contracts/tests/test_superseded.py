@@ -57,4 +57,5 @@ def test_nothing_is_shown_yet():
 def test_parts_have_names_where_clients_can_see_them():
     assert name_of({**TEXT, "providerMetadata": {"retinue": {"part": "p"}}}) == "p"
     assert name_of(CALL) == "c"
+    assert name_of({"type": "source-url", "sourceId": "s", "url": "https://x.test"}) == "s"
     assert name_of(STEP) is None

@@ -56,13 +56,13 @@ def test_a_note_ends_what_is_open_and_names_what_began() -> None:
         bodies(
             [chunks.start_step(), chunks.reasoning_start("r"), chunks.reasoning_delta("r", "hm")],
             [chunks.reasoning_end("r"), chunks.text_start("t"), chunks.text_delta("t", "so")],
-            [chunks.tool_input_start("c", "calculator", ours=True)],
+            [chunks.source_url("s", "https://x.test"), chunks.tool_input_start("c", "calculator", ours=True)],
         ),
     )
     assert body.count(b"id: 2.4\n") == 1
     said = list(notes.read_chunks(body))
     assert [chunk["type"] for chunk in said] == ["text-end", "finish-step", "data-superseded"]
-    assert said[-1]["data"] == {"epoch": 2, "cut": 4, "parts": ["r", "t", "c"]}
+    assert said[-1]["data"] == {"epoch": 2, "cut": 4, "parts": ["r", "t", "s", "c"]}
     for chunk in said:
         chunks.check(chunk)
 

@@ -252,6 +252,8 @@ async def test_what_a_provider_did_and_thought_survives_a_takeover(
     running = asyncio.create_task(turn.run())
     await asyncio.wait_for(asked_again.wait(), 10)
     await crashed(running, first)
+    second.bus.sent += first.bus.sent
+    second.bus.answered |= first.bus.answered
     await (await recovered(person, second, turn.turn_id)).run()
     await finished(database, turn.turn_id)
 

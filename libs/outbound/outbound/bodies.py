@@ -19,11 +19,9 @@ class Unpacker:
         self._room = most
         self.is_full = False
         self._members = 0
-        self._stream = None
         encoding = encoding.strip().lower()
-        if encoding in ("gzip", "x-gzip"):
-            self._stream = self._member()
-        elif encoding not in ("", "identity"):
+        self._stream = self._member() if encoding in ("gzip", "x-gzip") else None
+        if encoding not in ("gzip", "x-gzip", "", "identity"):
             raise Failed("encoding", "The server packed its answer in a way that nobody asked for.", encoding[:100])
 
     def feed(self, data: bytes) -> bytes:
@@ -57,7 +55,7 @@ class Unpacker:
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
         return b"".join(pieces)
 
-    def _member(self) -> zlib._Decompress:
+    def _member(self):
         self._members += 1
         if self._members > _MOST_MEMBERS:
             raise Failed("encoding", "The server's answer is packed in too many pieces.")

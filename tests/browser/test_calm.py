@@ -139,27 +139,3 @@ async def test_text_that_grows_by_a_screen_before_the_scrolling_is_heard_of_is_f
     box = chat.page.locator(".scroller")
     assert await box.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight") < 2
     assert not await chat.page.evaluate("window.pill")
-
-
-async def test_earlier_messages_come_above_without_moving_what_is_read(chat: Chat, account: Account) -> None:
-    await chat.ask("Message 0 [[tokens=3]]")
-    async with account.api() as api:
-        for number in range(1, 30):
-            message = {"message": f"Message {number} [[tokens=3]]"}
-            async with api.stream("POST", f"/api/threads/{chat.thread}/turn", json=message) as answer:
-                await answer.aread()
-    await chat.page.reload()
-    await expect(chat.questions.last).to_contain_text("Message 29")
-    older = chat.page.get_by_role("button", name="Show earlier messages")
-    await older.scroll_into_view_if_needed()
-    first = chat.questions.first
-    words = await first.inner_text()
-    before = await first.bounding_box()
-    await older.click()
-    await expect(chat.questions.first).to_contain_text("Message 0")
-    after = await chat.questions.filter(has_text=words.splitlines()[0]).bounding_box()
-    assert before is not None
-    assert after is not None
-    assert abs(before["y"] - after["y"]) < 60
-    await expect(chat.questions).to_have_count(30)
-    await expect(older).to_have_count(0)

@@ -155,6 +155,7 @@ async def test_the_runners_are_killed_in_mid_answer(chat: Chat, stack: Stack) ->
     runners = [row for row in await asyncio.to_thread(stack.ps) if row["name"].startswith("turn-runner")]
     for runner in runners:
         os.kill(runner["pid"], signal.SIGKILL)
+    await expect(chat.foot).to_contain_text("No new text for a moment", timeout=5000)
     await expect(chat.answer).to_have_attribute("aria-busy", "false", timeout=60_000)
     assert len((await chat.text()).split()) == 150
     await expect(chat.alert).to_have_count(0)

@@ -73,3 +73,5 @@ async def test_reasoning_is_one_closed_line(chat: Chat) -> None:
     await expect(lines(chat).locator(".reasoning-text")).to_be_hidden()
     await line.click()
     await expect(lines(chat).locator(".reasoning-text")).to_be_visible()
+    await chat.page.reload()
+    await expect(line).to_contain_text("Thought for")

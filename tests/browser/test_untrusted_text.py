@@ -6,6 +6,8 @@ policy of the page is broken.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -113,6 +115,73 @@ async def test_an_evil_answer_does_nothing(chat: Chat, plays) -> None:
         "all => all.every(one => [...one.attributes].every(attribute => !attribute.name.startsWith('on')))"
     )
     await expect(prose).to_contain_text("Image not loaded: pixel")
+
+
+HOSTILE = (
+    EVIL
+    + """
+![](http://evil.example/1.png) ![a](https://evil.example/2.svg#x) [![b](https://evil.example/3.png)](https://evil.example/4)
+![data](data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%3E%3Cimage%20href='https://evil.example/5'/%3E%3C/svg%3E)
+<svg><image href="https://evil.example/6"/><use href="https://evil.example/7#x"/><style>@import "https://evil.example/8"</style></svg>
+<link rel="stylesheet" href="https://evil.example/9"><link rel="preload" as="image" href="https://evil.example/10">
+<video src="https://evil.example/11" poster="https://evil.example/12"></video><object data="https://evil.example/13"></object>
+<meta http-equiv="refresh" content="0;url=https://evil.example/14"><base href="https://evil.example/15">
+<div style="background: url(https://evil.example/16)">x</div><picture><source srcset="https://evil.example/17"></picture>
+
+[plain](https://evil.example/18) <https://evil.example/19> https://evil.example/20 www.evil.example/21
+
+```mermaid
+graph TD; A["<img src=https://evil.example/22>"] --> B; click A "https://evil.example/23" _self
+%%{init: {"themeCSS": "@import url(https://evil.example/24)"}}%%
+```
+
+```svg
+<svg xmlns="http://www.w3.org/2000/svg"><image href="https://evil.example/25"/></svg>
+```
+
+```html
+<img src="https://evil.example/26"><script src="https://evil.example/27"></script>
+```
+
+$\\includegraphics{https://evil.example/28.png}$ and $\\href{https://evil.example/29}{x}$ and $\\sqrt{x^2}$
+
+$$
+\\htmlStyle{background: url(https://evil.example/30)}{x} + \\url{https://evil.example/31}
+$$
+
+| ![t](https://evil.example/32) | [l](https://evil.example/33) |
+| --- | --- |
+| <img src="https://evil.example/34"> | `![c](https://evil.example/35)` |
+
+[^n]: ![note](https://evil.example/36)
+
+See[^n].
+"""
+)
+
+
+async def test_foreign_requests_from_hostile_text_are_none(chat: Chat, model: ScriptedModel) -> None:
+    """Counted, not only complained of: markdown, SVG, HTML, Mermaid-like code, formulas, links, images, tools."""
+    foreign: list[str] = []
+    hosts = re.compile(r"^(https?|wss?)://(?!127\.0\.0\.1[:/])")
+    chat.page.context.on("request", lambda request: hosts.match(request.url) and foreign.append(request.url))
+    tools = [{"name": "teleport", "arguments": {"url": "https://evil.example/40.png", "html": HOSTILE}}]
+    model.script({"rules": [{"user": "be hostile", "replies": [{"tools": tools}, {"text": HOSTILE}]}]})
+    await chat.ask(f"be hostile {HOSTILE}")
+    model.unscript()
+    await expect(chat.prose.locator(".katex math").first).to_be_attached()
+    await expect(chat.prose.locator(".code-block")).to_have_count(3)
+    for line in await chat.answer.locator("summary").all():
+        await line.click()
+    for link in (await chat.prose.locator("a").all())[:8]:
+        await link.hover()
+    await chat.page.locator(".scroller").evaluate("box => { box.scrollTop = 0 }")
+    await chat.page.reload()
+    await expect(chat.prose.locator(".katex math").first).to_be_attached()
+    await expect(
+        chat.page.locator("article :is(img, image, iframe, object, video, link, style, script, base)")
+    ).to_have_count(0)
+    assert foreign == []
 
 
 async def test_an_evil_message_and_title_do_nothing(chat: Chat, account: Account) -> None:

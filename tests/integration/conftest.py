@@ -12,7 +12,7 @@ from store import Store
 from tests.kit.gateway import Gateway, Person, gateway_on
 from tests.kit.model import ScriptedModel
 from tests.kit.runner import Door, runner_on
-from tests.kit.stack import Servers
+from tests.kit.stack import Servers, data_folder, start_servers
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +20,15 @@ def gateway(servers: Servers) -> Iterator[Gateway]:
     """With default settings, shared by every test that needs no settings of its own."""
     with gateway_on(servers) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def quiet_servers() -> Iterator[Servers]:
+    """Servers that a test may take away, and whose outbox no gateway sweeps."""
+    with data_folder() as data_dir:
+        running = start_servers(data_dir)
+        yield running
+        running.stop()
 
 
 # Turns that a real runner answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -96,6 +97,7 @@ class Narration:
         self._open: Open | None = None
         self._part = ""
         self._thought: list[str] = []
+        self._thinking_since = 0.0
         self._searching: dict[str, HostedCall] = {}
         self._sources: set[str] = set()
 
@@ -139,10 +141,15 @@ class Narration:
 
     def close(self, told: list[Chunk]) -> None:
         """Ends the open text or reasoning part, if there is one."""
-        if self._open is not None:
-            end = chunks.text_end if self._open == "text" else chunks.reasoning_end
-            told.append(end(self._part))
-            self._open = None
+        if self._open == "text":
+            told.append(chunks.text_end(self._part))
+        elif self._open == "reasoning":
+            told.append(chunks.reasoning_end(self._part, {"retinue": self._thinking_took()}))
+        self._open = None
+
+    def _thinking_took(self) -> dict[str, Any]:
+        """How long the open reasoning part took, in ms: so that it can still be said when the message is read again."""
+        return {"took_ms": round((time.monotonic() - self._thinking_since) * 1000)}
 
     def close_searches(self, told: list[Chunk]) -> None:
         """Ends what the provider was still searching for: the call is over, and we hear no more of it."""
@@ -175,6 +182,7 @@ class Narration:
         self._part = f"{self._prefix}.{self._parts}"
         self._open = kind
         self._thought = []
+        self._thinking_since = time.monotonic()
         start = chunks.text_start if kind == "text" else chunks.reasoning_start
         told.append(start(self._part))
 
@@ -185,7 +193,7 @@ class Narration:
         if self._open != "reasoning":
             self._start("reasoning", told)
         kept = {"provider": clean_text(event.provider), "data": event.data}
-        told.append(chunks.reasoning_end(self._part, {"retinue": {"reasoning": kept}}))
+        told.append(chunks.reasoning_end(self._part, {"retinue": {"reasoning": kept, **self._thinking_took()}}))
         self._open = None
         self.reasoning.append(Reasoning("".join(self._thought), kept["provider"], event.data))
 

@@ -2,7 +2,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import ReactMarkdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { expect, test } from 'vitest';
-import { splitBlocks } from '../src/thread/blocks';
+import { fenceOf, grow, PIECE, type Split, splitBlocks } from '../src/thread/blocks';
 
 const TEXTS = [
   'One paragraph\nof two lines.\n\nAnother one.',
@@ -40,4 +40,33 @@ test('a growing text changes its last block only', () => {
     expect(now.slice(0, before.length - 1)).toEqual(before.slice(0, -1));
     before = now;
   }
+});
+
+test('a text that grew is split as one that came at once', () => {
+  for (const text of [...TEXTS, 'Text:\n```ts\n<b>let x</b>;\n\n[a]: b\n```\nAfter it.\n\n$$\na\n\nb\n$$\n\nEnd']) {
+    let split: Split | undefined;
+    for (let end = 1; end <= text.length; end += 1) {
+      split = grow(split, text.slice(0, end));
+      expect(split.blocks).toEqual(splitBlocks(text.slice(0, end)));
+    }
+  }
+});
+
+test('a paragraph without an end is cut between words, and its pieces stay as they are', () => {
+  const text = 'some words of no weight '.repeat(2000);
+  const blocks = splitBlocks(text);
+  expect(blocks.join('')).toBe(text);
+  expect(Math.max(...blocks.map((block) => block.length))).toBeLessThanOrEqual(2 * PIECE);
+  expect(blocks.every((block) => block.endsWith(' '))).toBe(true);
+  const longer = grow(grow(undefined, text), `${text}and [more]: <b> of it`);
+  expect(longer.blocks.slice(0, blocks.length - 1)).toEqual(blocks.slice(0, -1));
+  expect(longer.isWhole).toBe(false);
+});
+
+test('a block of nothing but code is read without a parser', () => {
+  expect(fenceOf('```python\na = 1\n\nb = 2\n```')).toEqual({ language: 'python', code: 'a = 1\n\nb = 2' });
+  expect(fenceOf('~~~~\n```\n~~~\n~~~~')).toMatchObject({ code: '```\n~~~' });
+  expect(fenceOf('```ts\nlet x;\nlet')).toEqual({ language: 'ts', code: 'let x;\nlet' });
+  expect(fenceOf('```inline``` text')).toBeUndefined();
+  expect(fenceOf('text')).toBeUndefined();
 });

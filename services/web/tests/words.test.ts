@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiError, describe as inWords } from '../src/api/failure';
 import type { Thread } from '../src/api/types';
 import { parseRoute } from '../src/router';
-import { endOfSentences, spoken } from '../src/thread/Announcer';
+import { endOfSentences, spoken, withoutCode } from '../src/thread/Announcer';
 import { momentOf } from '../src/thread/metadata';
 import { groupThreads } from '../src/threads/groups';
 
@@ -59,4 +59,13 @@ test('what is read aloud has no signs of markdown, and keeps those that mean som
     'A title 12*12 is 144, and my_var > b says so.',
   );
   expect(spoken('> quoted\n| a | b |')).toBe('quoted a b');
+});
+
+test('code is named, not read aloud, also when it comes in pieces', () => {
+  expect(withoutCode('Look:\n```js\nlet a;\n```\nDone.', false)).toEqual({
+    text: 'Look:\nCode.\nDone.',
+    isInCode: false,
+  });
+  expect(withoutCode('See\n```js\nlet a;\n', false)).toMatchObject({ isInCode: true });
+  expect(withoutCode('let b;\n```\nAfter.', true)).toEqual({ text: 'After.', isInCode: false });
 });

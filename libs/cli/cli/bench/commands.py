@@ -79,6 +79,17 @@ def history(
 
 
 @app.command()
+def search(
+    messages: Annotated[int, typer.Option(help="Messages to search in.", min=1000)] = 100_000,
+    as_json: Json = False,
+) -> None:
+    """How long a search takes: words that are everywhere, nowhere, rare, or were last said long ago."""
+    from cli.bench.search import run
+
+    raise typer.Exit(0 if run(count=messages, as_json=as_json) else 1)
+
+
+@app.command()
 def crash(
     minutes: Annotated[float, typer.Option(help="How long faults are played.", min=0.2)] = 5.0,
     seed: Annotated[int, typer.Option(help="What the faults and the load are drawn from.")] = 1,

@@ -1,9 +1,10 @@
 /** Where one writes: Enter sends, Shift+Enter breaks the line; the draft survives a reload. */
-import { type KeyboardEvent, type ReactNode, useEffect, useImperativeHandle, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useImperativeHandle, useRef } from 'react';
 import { Send, StopSquare } from '../shell/icons';
 import { strings } from '../strings';
-import { type Draft, newMessageId, readDraft, writeDraft } from './drafts';
+import { newMessageId, readDraft, writeDraft } from './drafts';
 import { has as isOnItsWay } from './outbox';
+import { LONG, useTyping } from './typing';
 
 const words = strings.composer;
 
@@ -21,59 +22,53 @@ interface ComposerProps {
   isStopping?: boolean;
   isDisabled?: boolean;
   notice?: ReactNode;
+  /** What stands below the text: the choice of the model. */
+  choice?: ReactNode;
   handle?: React.Ref<ComposerHandle>;
   onSend: (id: string, text: string) => void;
   onStop?: () => void;
+  /** The field was emptied by hand. */
+  onCleared?: () => void;
 }
 
-export function Composer({
-  user,
-  thread,
-  isRunning,
-  isStopping,
-  isDisabled,
-  notice,
-  handle,
-  onSend,
-  onStop,
-}: ComposerProps) {
-  const [draft, setDraft] = useState<Draft>(() => (isOnItsWay(thread) ? { text: '' } : readDraft(user, thread)));
+export function Composer(props: ComposerProps) {
+  const { user, thread, isRunning, isStopping, isDisabled, notice, choice, handle, onSend, onStop, onCleared } = props;
+  const { draft, put, show, keepNow } = useTyping(user, thread, isOnItsWay(thread));
   const field = useRef<HTMLTextAreaElement>(null);
-  const canSend = draft.text.trim() !== '' && !isDisabled;
+  const isLong = draft.text.length > LONG;
+  const canSend = !isDisabled && /\S/.test(draft.text);
 
   useEffect(() => {
     if (!matchMedia('(pointer: coarse)').matches) field.current?.focus();
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the field's height follows its text
-  useEffect(() => grow(field.current), [draft.text]);
+  useEffect(() => grow(field.current, isLong), [draft.text]);
 
   useImperativeHandle(handle, () => ({
     giveBack(id, text) {
-      setDraft((now) => {
+      put((now) => {
         const isUntouched = now.text === '' || now.text === text;
-        const next = isUntouched ? { text, sentAs: id } : { text: `${text}\n\n${now.text}` };
-        writeDraft(user, thread, next);
-        return next;
+        return isUntouched ? { text, sentAs: id } : { text: `${text}\n\n${now.text}` };
       });
       field.current?.focus();
     },
     accepted(id) {
       if (readDraft(user, thread).sentAs === id) writeDraft(user, thread, { text: '' });
-      setDraft((now) => (now.sentAs === id ? { text: '' } : now));
+      show((now) => (now.sentAs === id ? { text: '' } : now));
     },
   }));
 
   function change(text: string) {
     // A changed text is another message; the same one keeps its id and can be taken only once.
-    setDraft({ text });
-    writeDraft(user, thread, { text });
+    put({ text });
+    if (text === '') onCleared?.();
   }
 
   function send() {
     if (!canSend) return;
     const id = draft.sentAs ?? newMessageId();
-    writeDraft(user, thread, { text: draft.text, sentAs: id });
-    setDraft({ text: '' });
+    keepNow({ text: draft.text, sentAs: id });
+    show({ text: '' });
     onSend(id, draft.text);
   }
 
@@ -97,43 +92,49 @@ export function Composer({
         <textarea
           ref={field}
           rows={1}
+          className={isLong ? 'is-long' : undefined}
+          spellCheck={isLong ? false : undefined}
           aria-label={words.label}
           placeholder={words.placeholder}
           value={draft.text}
           onChange={(event) => change(event.currentTarget.value)}
           onKeyDown={press}
         />
-        {isRunning && (
-          <button
-            type="button"
-            className="icon-button stop"
-            aria-label={words.stop}
-            title={words.stop}
-            disabled={isStopping}
-            onClick={onStop}
-          >
-            <StopSquare />
-          </button>
-        )}
-        {(!isRunning || canSend) && (
-          <button
-            type="submit"
-            className="icon-button send"
-            aria-label={words.send}
-            title={words.send}
-            disabled={!canSend}
-          >
-            <Send />
-          </button>
-        )}
+        <div className="composer-foot">
+          {choice}
+          <span className="composer-gap" />
+          {isRunning && (
+            <button
+              type="button"
+              className="icon-button stop"
+              aria-label={words.stop}
+              title={words.stop}
+              disabled={isStopping}
+              onClick={onStop}
+            >
+              <StopSquare />
+            </button>
+          )}
+          {(!isRunning || canSend) && (
+            <button
+              type="submit"
+              className="icon-button send"
+              aria-label={words.send}
+              title={words.send}
+              disabled={!canSend}
+            >
+              <Send />
+            </button>
+          )}
+        </div>
       </form>
     </div>
   );
 }
 
-/** For browsers without `field-sizing: content`. */
-function grow(field: HTMLTextAreaElement | null): void {
+/** For browsers without `field-sizing: content`. A long text has the greatest height anyway, and is not measured. */
+function grow(field: HTMLTextAreaElement | null, isLong: boolean): void {
   if (!field || CSS.supports('field-sizing', 'content')) return;
-  field.style.height = 'auto';
-  field.style.height = `${field.scrollHeight}px`;
+  field.style.height = '';
+  if (!isLong) field.style.height = `${field.scrollHeight}px`;
 }

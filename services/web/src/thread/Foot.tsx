@@ -2,6 +2,7 @@
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { useEffect, useRef, useState } from 'react';
 import { CopyButton } from '../shell/clipboard';
+import { onHint } from '../shell/hints';
 import { useOnline } from '../shell/online';
 import { strings } from '../strings';
 import type { Conversation } from './conversation';
@@ -10,6 +11,8 @@ import { factsOf } from './metadata';
 const words = strings.foot;
 /** How long it is said that another runner has taken over. In ms. */
 const PICKED_UP_FOR = 6000;
+/** Without new text for so long it is said that there is none: its runner may be gone. In ms. */
+const QUIET_AFTER = 2000;
 
 interface FootProps {
   conversation: Conversation;
@@ -20,9 +23,11 @@ export function Foot({ conversation, onAgain }: FootProps) {
   const { turn, isRunning } = conversation;
   const isOnline = useOnline();
   const isPickedUp = useForAWhile(isRunning && turn?.isPickedUp === true, PICKED_UP_FOR);
+  const isOrphaned = useOrphaned(turn?.turn, isPickedUp);
+  const isQuiet = useQuiet(isRunning && isOnline && turn?.phase === 'streaming', conversation.messages.at(-1));
   if (!isRunning) return <Ending conversation={conversation} onAgain={onAgain} />;
   const isAway = turn?.phase === 'reconnecting' || !isOnline;
-  const text = runningWords(conversation, isOnline, isPickedUp);
+  const text = runningWords(conversation, isOnline, isPickedUp, isQuiet && isOrphaned) || (isQuiet ? words.quiet : '');
   return (
     <div className="foot" role="status">
       {text && <span className={isAway ? 'foot-dot is-away' : 'foot-dot'} />}
@@ -31,7 +36,12 @@ export function Foot({ conversation, onAgain }: FootProps) {
   );
 }
 
-function runningWords({ turn, isStopping, messages }: Conversation, isOnline: boolean, isPickedUp: boolean): string {
+function runningWords(
+  { turn, isStopping, messages }: Conversation,
+  isOnline: boolean,
+  isPickedUp: boolean,
+  isOrphaned: boolean,
+): string {
   const last = messages.at(-1);
   if (!isOnline) return words.offline;
   if (turn?.phase === 'reconnecting') return last?.role === 'user' && !turn.turn ? words.resending : words.reconnecting;
@@ -39,6 +49,7 @@ function runningWords({ turn, isStopping, messages }: Conversation, isOnline: bo
   if (turn?.phase === 'sending') return words.sending;
   if (turn?.phase === 'waiting') return turn.place === undefined ? words.waiting : words.inLine(turn.place);
   if (isPickedUp) return words.pickedUp;
+  if (isOrphaned) return words.orphaned;
   const part = last?.role === 'assistant' ? last.parts.at(-1) : undefined;
   if (part && isToolUIPart(part) && !part.state.startsWith('output-')) return words.using(getToolName(part));
   // While text or reasoning grows, that itself says what is happening.
@@ -107,6 +118,36 @@ export function EndNote({ message }: { message: UIMessage }) {
       {status === 'failed' && <ReportId turn={turn} />}
     </div>
   );
+}
+
+/** Whether the server has put the turn back into the line while it was being watched: its runner is gone. */
+function useOrphaned(turn: string | undefined, isPickedUp: boolean): boolean {
+  const [requeued, setRequeued] = useState<string>();
+  useEffect(
+    () =>
+      onHint((hint) => {
+        if (hint.kind === 'turn' && hint.turn_id === turn) setRequeued(hint.status === 'queued' ? turn : undefined);
+      }),
+    [turn],
+  );
+  return turn !== undefined && requeued === turn && !isPickedUp;
+}
+
+/** Whether a message that is being written has not grown for a while. */
+function useQuiet(isGrowing: boolean, message: UIMessage | undefined): boolean {
+  const size = isGrowing && message?.role === 'assistant' ? `${message.parts.length} ${lengthOf(message)}` : undefined;
+  const [quietAt, setQuietAt] = useState<string>();
+  useEffect(() => {
+    if (size === undefined) return undefined;
+    const timer = setTimeout(() => setQuietAt(size), QUIET_AFTER);
+    return () => clearTimeout(timer);
+  }, [size]);
+  return size !== undefined && quietAt === size;
+}
+
+function lengthOf({ parts }: UIMessage): number {
+  const last = parts.at(-1);
+  return last?.type === 'text' || last?.type === 'reasoning' ? last.text.length : 0;
 }
 
 /** True from the moment it becomes so, for so many ms at most. */

@@ -1,20 +1,28 @@
 /** One message: a person's is a soft block, the agent's is plain text on the page. */
-import { isToolUIPart, type UIMessage } from 'ai';
-import { memo, useState } from 'react';
+import { type FileUIPart, isToolUIPart, type UIMessage } from 'ai';
+import { memo, useMemo, useState } from 'react';
 import { Glyph } from '../shell/Glyph';
 import { strings } from '../strings';
+import { Lines } from './CodeBlock';
+import { FileLine } from './FileLine';
 import { EndNote } from './Foot';
 import { Markdown } from './Markdown';
-import { textOf } from './metadata';
+import { MessageActions } from './MessageActions';
+import { factsOf, textOf, tookOf } from './metadata';
 import { Reasoning } from './Reasoning';
+import { Sources } from './Sources';
+import { sourcesOf } from './sources';
 import { type AnyToolPart, ToolCalls } from './ToolCalls';
 
 /** Longer messages of a person are folded. In characters. */
 const LONG = 4000;
+/** Lines of a person's message that are shown before it is folded. */
+const MANY_LINES = 40;
 
 interface MessageProps {
   message: UIMessage;
-  agent: string | undefined;
+  /** The seed of the agent's glyph. */
+  sign: string;
   /** When it was made, in ms since 1970. */
   moment: number | undefined;
   /** It is being written right now. */
@@ -23,56 +31,111 @@ interface MessageProps {
   isLast: boolean;
 }
 
-export const Message = memo(function Message({ message, agent, moment, isLive, isLast }: MessageProps) {
+export const Message = memo(function Message({ message, sign, moment, isLive, isLast }: MessageProps) {
   const time = moment === undefined ? null : <Time moment={moment} />;
+  const { status, model } = factsOf(message);
   if (message.role === 'user') {
     return (
-      <article className="message is-user" aria-label={strings.thread.you}>
-        <OwnText text={textOf(message)} />
-        {time}
+      <article className="message is-user" aria-label={strings.thread.you} data-message={message.id} tabIndex={-1}>
+        <div className="message-body" style={height(message)}>
+          <OwnText text={textOf(message)} />
+          <Files message={message} />
+        </div>
+        <div className="message-side">
+          {time}
+          <MessageActions message={message} canTryAgain={false} />
+        </div>
       </article>
     );
   }
+  const canTryAgain = isLast && !isLive && (status === 'failed' || status === 'stopped');
   return (
-    <article className="message" aria-label={strings.thread.agent} aria-busy={isLive}>
+    <article
+      className={isLive ? 'message is-live' : 'message'}
+      aria-label={strings.thread.agent}
+      aria-busy={isLive}
+      data-message={message.id}
+      tabIndex={-1}
+    >
       <div className="message-head">
-        <Glyph seed={agent ?? strings.product} size={20} />
-        {time}
+        <Glyph seed={sign} size={20} />
+        <span className="message-about">
+          {time}
+          {model && <span className="message-model">{model}</span>}
+        </span>
+        {!isLive && <MessageActions message={message} canTryAgain={canTryAgain} />}
       </div>
-      {groupParts(message).map((group, index) => (
-        // Parts are only ever added at the end.
-        // biome-ignore lint/suspicious/noArrayIndexKey: see above
-        <Part key={index} group={group} isLive={isLive} />
-      ))}
+      <div className="message-body" style={height(message)}>
+        <Parts message={message} isLive={isLive} />
+        {!isLive && <SourcesOf message={message} />}
+      </div>
       {!isLast && <EndNote message={message} />}
     </article>
   );
 });
 
+/** How high it may become: what is far off is not laid out, and the scroll bar should not jump when it is. In CSS px,
+ * at some 60 characters in a line of 26 px. */
+function height(message: UIMessage) {
+  const characters = message.parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 60), 0);
+  const shown = message.role === 'user' ? Math.min(characters, LONG) : characters;
+  return { containIntrinsicBlockSize: `auto ${26 * Math.ceil(shown / 60 + 1)}px` };
+}
+
 /** A pasted book is shown by its beginning. */
 function OwnText({ text }: { text: string }) {
-  const [isWhole, setWhole] = useState(text.length <= LONG);
-  if (isWhole) return <div>{text}</div>;
+  const end = useMemo(() => foldAt(text), [text]);
+  const [isWhole, setWhole] = useState(false);
+  if (end === undefined) return <div>{text}</div>;
   return (
     <div>
-      {`${text.slice(0, LONG)}…`}
-      <button type="button" className="text-button small" onClick={() => setWhole(true)}>
-        {strings.thread.showAll(text.length)}
-      </button>
+      {isWhole ? <Lines text={text} /> : `${text.slice(0, end)}…`}
+      <div>
+        <button type="button" className="text-button small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? strings.thread.showLess : strings.thread.showAll(text.length)}
+        </button>
+      </div>
     </div>
   );
+}
+
+/** Where a long text is folded; undefined for one that is not. */
+function foldAt(text: string): number | undefined {
+  let end = -1;
+  for (let line = 0; line < MANY_LINES; line += 1) {
+    end = text.indexOf('\n', end + 1);
+    if (end < 0 || end > LONG) break;
+  }
+  const least = end < 0 ? LONG : Math.min(end, LONG);
+  return least < text.length ? least : undefined;
 }
 
 function Time({ moment }: { moment: number }) {
   const date = new Date(moment);
   return (
-    <time className="message-time small muted" dateTime={date.toISOString()} title={date.toLocaleString()}>
+    <time className="message-time" dateTime={date.toISOString()} title={date.toLocaleString()}>
       {date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
     </time>
   );
 }
 
-type Group = { kind: 'text' | 'reasoning'; text: string; isOpen: boolean } | { kind: 'tools'; parts: AnyToolPart[] };
+function Files({ message }: { message: UIMessage }) {
+  const files = message.parts.filter((part) => part.type === 'file');
+  // Files of one message have no ids, and never change their places.
+  // biome-ignore lint/suspicious/noArrayIndexKey: see above
+  return files.map((file, index) => <FileLine key={index} file={file} />);
+}
+
+function SourcesOf({ message }: { message: UIMessage }) {
+  const sources = useMemo(() => sourcesOf(message), [message]);
+  return <Sources sources={sources} />;
+}
+
+type Group =
+  | { kind: 'text'; text: string; isOpen: boolean }
+  | { kind: 'reasoning'; text: string; isOpen: boolean; took: number | undefined }
+  | { kind: 'tools'; parts: AnyToolPart[] }
+  | { kind: 'file'; file: FileUIPart };
 
 /** What is shown of the parts, tool calls in a row as one group. */
 function groupParts(message: UIMessage): Group[] {
@@ -82,7 +145,9 @@ function groupParts(message: UIMessage): Group[] {
     if (part.type === 'text' && part.text !== '') {
       groups.push({ kind: 'text', text: part.text, isOpen: part.state === 'streaming' });
     } else if (part.type === 'reasoning') {
-      groups.push({ kind: 'reasoning', text: part.text, isOpen: part.state === 'streaming' });
+      groups.push({ kind: 'reasoning', text: part.text, isOpen: part.state === 'streaming', took: tookOf(part) });
+    } else if (part.type === 'file') {
+      groups.push({ kind: 'file', file: part });
     } else if (isToolUIPart(part)) {
       if (last?.kind === 'tools') last.parts.push(part);
       else groups.push({ kind: 'tools', parts: [part] });
@@ -91,9 +156,18 @@ function groupParts(message: UIMessage): Group[] {
   return groups;
 }
 
+function Parts({ message, isLive }: { message: UIMessage; isLive: boolean }) {
+  return groupParts(message).map((group, index) => (
+    // Parts are only ever added at the end.
+    // biome-ignore lint/suspicious/noArrayIndexKey: see above
+    <Part key={index} group={group} isLive={isLive} />
+  ));
+}
+
 function Part({ group, isLive }: { group: Group; isLive: boolean }) {
   if (group.kind === 'tools') return <ToolCalls parts={group.parts} isLive={isLive} />;
+  if (group.kind === 'file') return <FileLine file={group.file} />;
   const isGrowing = isLive && group.isOpen;
-  if (group.kind === 'reasoning') return <Reasoning text={group.text} isLive={isGrowing} />;
+  if (group.kind === 'reasoning') return <Reasoning text={group.text} isLive={isGrowing} took={group.took} />;
   return <Markdown text={group.text} isLive={isGrowing} />;
 }

@@ -2,22 +2,33 @@
 import { useEffect, useState } from 'react';
 import { Chevron } from '../shell/icons';
 import { strings } from '../strings';
+import { Lines } from './CodeBlock';
 
-export function Reasoning({ text, isLive }: { text: string; isLive: boolean }) {
-  const seconds = useLiveSeconds(isLive);
+interface ReasoningProps {
+  text: string;
+  isLive: boolean;
+  /** How long it took as the server says, in seconds. */
+  took: number | undefined;
+}
+
+export function Reasoning({ text, isLive, took }: ReasoningProps) {
+  const seen = useLiveSeconds(isLive);
+  const [isOpen, setOpen] = useState(false);
   if (text.trim() === '' && !isLive) return null;
+  const seconds = took ?? seen;
   const words = isLive
     ? strings.reasoning.live
     : seconds === undefined
       ? strings.reasoning.done
       : strings.reasoning.took(seconds);
   return (
-    <details className="line-details">
+    <details className="line-details" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Chevron />
         <span className="line-words">{words}</span>
       </summary>
-      <div className="line-body reasoning-text">{text}</div>
+      {/* What nobody looks at need not be drawn while it grows. */}
+      <div className="line-body reasoning-text">{isOpen && <Lines text={text} />}</div>
     </details>
   );
 }

@@ -1,46 +1,72 @@
-/** One thread: its messages, the foot, the composer. */
-import { useCallback, useEffect, useRef, useState } from 'react';
+/** One thread: its messages, the foot, the composer, and the workbench beside them. */
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
+import { signOf, useAgent } from '../agents/agents';
 import { ApiError, describe } from '../api/failure';
 import type { User } from '../api/types';
-import { navigate } from '../router';
+import { useCommands } from '../palette/commands';
+import { navigate, threadPath } from '../router';
+import { Panel } from '../shell/icons';
 import { useOnline } from '../shell/online';
 import { PageState } from '../shell/PageState';
+import type { Toast } from '../shell/toast';
 import { strings } from '../strings';
-import { Announcer } from './Announcer';
+import { DeedsProvider } from './actions';
 import { Composer, type ComposerHandle } from './Composer';
 import { type Conversation, useConversation } from './conversation';
 import { newMessageId, readDraft } from './drafts';
-import { Foot } from './Foot';
-import { Message } from './Message';
-import { momentOf, textOf } from './metadata';
+import { stampOf, turnsOf } from './inspector/turns';
+import { useLookBack } from './lookback';
+import { Messages } from './Messages';
+import { ModelChoice } from './ModelChoice';
+import { textOf } from './metadata';
 import { take } from './outbox';
-import { type Following, useFollowing } from './scrolling';
+import { useFollowing } from './scrolling';
+import { useChoice } from './useChoice';
+import { Workbench } from './Workbench';
+import { useBench } from './workbench';
+
+/** Fetched when the workbench is opened for the first time. */
+const Inspector = lazy(async () => ({ default: (await import('./inspector/Inspector')).Inspector }));
 
 interface ThreadPageProps {
   user: User;
   thread: string;
   agent: string | undefined;
+  /** The message to be shown first, from a search or a link. */
+  message?: string | undefined;
+  onToast?: (toast: Toast) => void;
 }
 
-export function ThreadPage({ user, thread, agent }: ThreadPageProps) {
-  const conversation = useConversation(thread);
+export function ThreadPage(props: ThreadPageProps) {
+  const conversation = useConversation(props.thread);
   if (conversation.load === 'failed' && conversation.messages.length === 0)
     return <Failed conversation={conversation} />;
-  return <ThreadView user={user} thread={thread} agent={agent} conversation={conversation} />;
+  return <ThreadView {...props} conversation={conversation} />;
 }
 
-function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { conversation: Conversation }) {
-  const following = useFollowing(conversation.messages[0]?.id);
+function ThreadView({ user, thread, agent, message, conversation }: ThreadPageProps & { conversation: Conversation }) {
+  const { send, stop, adopt, messages, earlier, isRunning, isKept } = conversation;
+  const lookBack = useLookBack(thread, adopt);
+  const { excerpt } = lookBack;
+  const first = excerpt ? excerpt.items[0] : (earlier[0] ?? messages[0]);
+  const following = useFollowing(first?.id);
   const isOnline = useOnline();
   const composer = useRef<ComposerHandle>(null);
   const [failure, setFailure] = useState<string>();
-  const { send, stop, messages, isRunning, isKept } = conversation;
   const { toEnd } = following;
+  const own = useAgent(agent);
+  const { choice, change } = useChoice(thread, setFailure);
+
+  const goToEnd = useCallback(() => {
+    lookBack.leave();
+    requestAnimationFrame(toEnd);
+  }, [lookBack.leave, toEnd]);
 
   const sendText = useCallback(
     async (id: string, text: string) => {
       setFailure(undefined);
-      requestAnimationFrame(toEnd);
+      goToEnd();
       try {
         await send(id, text);
         composer.current?.accepted(id);
@@ -49,12 +75,13 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
         composer.current?.giveBack(id, text);
       }
     },
-    [send, toEnd],
+    [send, goToEnd],
   );
 
   const stopNow = useCallback(() => stop().catch((error) => setFailure(describe(error))), [stop]);
   useEscape(isRunning, stopNow);
   useFirstMessage(thread, sendText);
+  useJump(message, conversation, following.toMessage, lookBack.show, setFailure);
   // biome-ignore lint/correctness/useExhaustiveDependencies: looked at again whenever messages were read
   useEffect(() => {
     // It was accepted after all, and the page was reloaded before it heard so.
@@ -62,99 +89,137 @@ function ThreadView({ user, thread, agent, conversation }: ThreadPageProps & { c
     if (sentAs && isKept(sentAs)) composer.current?.accepted(sentAs);
   }, [user.id, thread, messages, isKept]);
 
-  const again = () => {
-    const text = textOf(messages.findLast((message) => message.role === 'user'));
-    if (text) void sendText(newMessageId(), text);
-  };
-  return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className="scroller" ref={following.box} tabIndex={0} aria-label={strings.thread.region}>
-        <Messages
-          conversation={conversation}
-          following={following}
-          agent={agent}
-          onAgain={again}
-          onOlder={() => void conversation.loadOlder().catch((error) => setFailure(describe(error)))}
-        />
-      </section>
-      <Composer
-        user={user.id}
-        thread={thread}
-        isRunning={isRunning}
-        isStopping={conversation.isStopping}
-        handle={composer}
-        onSend={(id, text) => void sendText(id, text)}
-        onStop={() => void stopNow()}
-        notice={
-          <>
-            {following.hasNewBelow && (
-              <button type="button" className="new-below" onClick={toEnd}>
-                {strings.thread.newBelow}
-              </button>
-            )}
-            {!isOnline && !isRunning && (
-              <p className="notice calm" role="status">
-                {strings.errors.offline}
-              </p>
-            )}
-            {failure && (
-              <p className="notice danger" role="alert">
-                {failure}
-              </p>
-            )}
-          </>
-        }
-      />
-    </>
+  const question = textOf(messages.findLast((one) => one.role === 'user'));
+  const again = useCallback(() => {
+    if (question) void sendText(newMessageId(), question);
+  }, [question, sendText]);
+
+  const room = useInspection(thread, conversation);
+  const deeds = useMemo(
+    () => ({
+      inspect: room.inspect,
+      linkTo: (id: string) => new URL(threadPath(thread, id), location.href).href,
+      again,
+    }),
+    [room.inspect, thread, again],
   );
-}
 
-interface MessagesProps {
-  conversation: Conversation;
-  following: Following;
-  agent: string | undefined;
-  onAgain: () => void;
-  onOlder: () => void;
-}
-
-function Messages({ conversation, following, agent, onAgain, onOlder }: MessagesProps) {
-  const { messages, isRunning, load, hasOlder } = conversation;
-  const last = messages.at(-1);
-  const isLive = isRunning && last?.role === 'assistant';
   return (
-    <>
-      {load === 'loading' && messages.length === 0 && <MessagesSkeleton />}
-      <div className="messages" ref={following.content} role="log" aria-live="off" aria-label={strings.thread.messages}>
-        {hasOlder && (
-          <button type="button" className="text-button small older" onClick={onOlder}>
-            {strings.thread.older}
-          </button>
-        )}
-        {messages.map((message, index) => (
-          <Message
-            key={message.id}
-            message={message}
-            agent={agent}
-            // A person's message has no time of its own: its answer was accepted in the same moment.
-            moment={(momentOf(message) ?? momentOf(messages[index + 1]))?.getTime()}
-            isLive={isLive && message === last}
-            isLast={message === last}
+    <DeedsProvider value={deeds}>
+      <BarButton isOpen={room.bench.isOpen} onToggle={room.toggle} />
+      <div className="room">
+        <div className="room-main">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+          <section className="scroller" ref={following.box} tabIndex={0} aria-label={strings.thread.region}>
+            <Messages
+              conversation={conversation}
+              excerpt={excerpt}
+              following={following}
+              sign={own ? signOf(own) : (agent ?? strings.product)}
+              onAgain={again}
+              onOlder={excerpt ? lookBack.loadOlder : conversation.loadOlder}
+              onNewer={lookBack.loadNewer}
+              onEnd={goToEnd}
+            />
+          </section>
+          <Composer
+            user={user.id}
+            thread={thread}
+            isRunning={isRunning}
+            isStopping={conversation.isStopping}
+            handle={composer}
+            onSend={(id, text) => void sendText(id, text)}
+            onStop={() => void stopNow()}
+            onCleared={() => setFailure(undefined)}
+            choice={<ModelChoice choice={choice} agent={agent} onChange={change} />}
+            notice={
+              <>
+                {following.hasNewBelow && (
+                  <button type="button" className="new-below" onClick={goToEnd}>
+                    {strings.thread.newBelow}
+                  </button>
+                )}
+                {!isOnline && !isRunning && (
+                  <p className="notice calm" role="status">
+                    {strings.errors.offline}
+                  </p>
+                )}
+                {failure && (
+                  <p className="notice danger" role="alert">
+                    {failure}
+                  </p>
+                )}
+              </>
+            }
           />
-        ))}
-        <Foot conversation={conversation} onAgain={onAgain} />
+        </div>
+        {room.bench.isOpen && (
+          <Workbench title={strings.inspector.title} bench={room.bench} onChange={room.changeBench}>
+            <Suspense fallback={<div className="skeleton inspector-skeleton" />}>
+              <Inspector turn={room.turn} turns={room.turns} stamp={room.stamp} onTurn={room.setTurn} />
+            </Suspense>
+          </Workbench>
+        )}
       </div>
-      <Announcer id={last?.id ?? ''} text={last?.role === 'assistant' ? textOf(last) : ''} isLive={isLive} />
-    </>
+    </DeedsProvider>
   );
 }
 
-function MessagesSkeleton() {
-  return (
-    <div className="messages-skeleton" aria-busy="true">
-      <div className="skeleton short" />
-      <div className="skeleton" />
-    </div>
+/** What the workbench shows: the run that was asked for, or the newest. */
+function useInspection(thread: string, { earlier, messages, turn: follow }: Conversation) {
+  const { bench, change: changeBench } = useBench(thread);
+  const [chosen, setTurn] = useState<string>();
+  const turns = useMemo(() => turnsOf([...earlier, ...messages], follow?.turn), [earlier, messages, follow?.turn]);
+  const turn = chosen ?? turns.at(-1);
+  const inspect = useCallback(
+    (wanted: string) => {
+      setTurn(wanted);
+      changeBench({ isOpen: true });
+    },
+    [changeBench],
+  );
+  const toggle = useCallback(() => {
+    setTurn(undefined);
+    changeBench({ isOpen: !bench.isOpen });
+  }, [bench.isOpen, changeBench]);
+  useBenchKey(toggle);
+  const label = bench.isOpen ? strings.workbench.close : strings.workbench.open;
+  useCommands([{ id: 'workbench', label, keys: 'Ctrl/⌘ + J', act: toggle }]);
+  return { bench, changeBench, turn, turns, stamp: stampOf(messages, turn, follow), setTurn, inspect, toggle };
+}
+
+function useBenchKey(toggle: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isKey =
+        (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'j';
+      if (!isKey || event.repeat || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      toggle();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [toggle]);
+}
+
+/** Stands in the page's bar, at the right. */
+function BarButton({ isOpen, onToggle }: { isOpen: boolean; onToggle: () => void }) {
+  const [bar, setBar] = useState<HTMLElement | null>(null);
+  useEffect(() => setBar(document.getElementById('bar-actions')), []);
+  if (!bar) return null;
+  const label = isOpen ? strings.workbench.close : strings.workbench.open;
+  return createPortal(
+    <button
+      type="button"
+      className="icon-button"
+      aria-label={label}
+      title={label}
+      aria-expanded={isOpen}
+      onClick={onToggle}
+    >
+      <Panel />
+    </button>,
+    bar,
   );
 }
 
@@ -194,4 +259,34 @@ function useFirstMessage(thread: string, send: (id: string, text: string) => Pro
     const first = take(thread);
     if (first) void send(first.id, first.text);
   }, [thread, send]);
+}
+
+/** Goes to the message that the address names, once it is on the page. */
+function useJump(
+  message: string | undefined,
+  { load }: Conversation,
+  toMessage: (id: string) => boolean,
+  show: (id: string) => Promise<boolean>,
+  onFailure: (words: string) => void,
+): void {
+  const done = useRef<string>(undefined);
+  const asked = useRef<string>(undefined);
+  // After every rendering: other messages may be on the page.
+  useEffect(() => {
+    if (message === undefined || load !== 'loaded' || done.current === message) return;
+    if (toMessage(message)) {
+      done.current = message;
+      return;
+    }
+    if (asked.current === message) return;
+    asked.current = message;
+    show(message).then(
+      (isThere) => {
+        if (!isThere) onFailure(strings.thread.notThere);
+        done.current = isThere ? done.current : message;
+      },
+      (error) =>
+        onFailure(error instanceof ApiError && error.status === 404 ? strings.thread.notThere : describe(error)),
+    );
+  });
 }

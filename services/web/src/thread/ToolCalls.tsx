@@ -1,10 +1,15 @@
 /** Tool calls: one line each, opening to input and output; several in a row fold into one. */
 import type { DynamicToolUIPart, ToolUIPart } from 'ai';
 import { getToolName } from 'ai';
-import { Chevron, Wrench } from '../shell/icons';
+import { type ComponentType, useRef, useState } from 'react';
+import { CopyButton } from '../shell/clipboard';
+import { Chevron, Clock, Figures, Globe, Lens, Wrench } from '../shell/icons';
 import { strings } from '../strings';
+import { Lines } from './CodeBlock';
 import { cutOutput } from './outputs';
 import { useLiveSeconds } from './Reasoning';
+import { SourceList } from './Sources';
+import { sourcesIn } from './sources';
 
 export type AnyToolPart = ToolUIPart | DynamicToolUIPart;
 
@@ -12,16 +17,24 @@ const words = strings.tools;
 /** From so many calls in a row they share one line. */
 const FOLD_FROM = 3;
 
+const ICONS: Record<string, ComponentType> = {
+  calculator: Figures,
+  current_time: Clock,
+  web_fetch: Globe,
+  web_search: Lens,
+};
+
 export function ToolCalls({ parts, isLive }: { parts: AnyToolPart[]; isLive: boolean }) {
   const lines = parts.map((part) => <ToolCall key={part.toolCallId} part={part} isLive={isLive} />);
   if (parts.length < FOLD_FROM) return <div>{lines}</div>;
-  const hasFailed = parts.some((part) => part.state === 'output-error');
+  const failed = parts.filter((part) => part.state === 'output-error').length;
   return (
-    <details className={hasFailed ? 'line-details is-failed' : 'line-details'} open={isLive || undefined}>
+    <details className={failed > 0 ? 'line-details is-failed' : 'line-details'} open={isLive || undefined}>
       <summary>
         <Chevron />
         <Wrench />
         <span className="line-words">{words.several(parts.length)}</span>
+        {failed > 0 && <span className="line-time">{words.severalFailed(failed)}</span>}
       </summary>
       <div className="line-body">{lines}</div>
     </details>
@@ -29,44 +42,62 @@ export function ToolCalls({ parts, isLive }: { parts: AnyToolPart[]; isLive: boo
 }
 
 function ToolCall({ part, isLive }: { part: AnyToolPart; isLive: boolean }) {
+  const [isOpen, setOpen] = useState(false);
   const isDone = part.state === 'output-available' || part.state === 'output-error' || part.state === 'output-denied';
   const isBusy = isLive && !isDone;
   const seconds = useLiveSeconds(isBusy);
   const hasFailed = part.state === 'output-error' || (!isDone && !isLive);
+  const Sign = ICONS[getToolName(part)] ?? Wrench;
   return (
-    <details className={hasFailed ? 'line-details is-failed' : 'line-details'}>
+    <details
+      className={hasFailed ? 'line-details is-failed' : 'line-details'}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>
         <Chevron />
-        <Wrench />
+        <Sign />
         <span className="line-words">{summary(part, isBusy)}</span>
         {seconds !== undefined && <span className="line-time">{words.took(seconds)}</span>}
       </summary>
-      <div className="line-body">
-        <Value label={words.input} value={part.input} />
-        {part.state === 'output-error' ? (
-          <>
-            <Value label={words.error} value={part.errorText} />
-            <p className="muted">{words.failedNext}</p>
-          </>
-        ) : (
-          <Output value={part.state === 'output-available' ? part.output : undefined} />
-        )}
-      </div>
+      <div className="line-body">{isOpen && <Insides part={part} />}</div>
     </details>
   );
 }
 
 function summary(part: AnyToolPart, isBusy: boolean): string {
   const name = getToolName(part);
-  if (part.state === 'output-error') return words.failed(name);
+  if (part.state === 'output-error') return words.failed(name, part.input);
   if (part.state === 'output-available') return words.done(name, part.input);
   return isBusy ? words.running(name, part.input) : words.unfinished(name);
+}
+
+function Insides({ part }: { part: AnyToolPart }) {
+  return (
+    <>
+      <Value label={words.input} value={part.input} />
+      {part.state === 'output-error' ? (
+        <>
+          <Value label={words.error} value={part.errorText} />
+          <p className="muted">{words.failedNext}</p>
+        </>
+      ) : (
+        <Output value={part.state === 'output-available' ? part.output : undefined} />
+      )}
+    </>
+  );
 }
 
 /** An output beyond the limit is shown in part; the whole is a file of its own. */
 function Output({ value }: { value: unknown }) {
   const cut = cutOutput(value);
-  if (!cut) return <Value label={words.output} value={value} />;
+  if (!cut) {
+    return (
+      <>
+        <SourceList sources={sourcesIn(value)} />
+        <Value label={words.output} value={value} />
+      </>
+    );
+  }
   return (
     <>
       <Value label={words.output} value={cut.text} />
@@ -85,15 +116,23 @@ function Output({ value }: { value: unknown }) {
 }
 
 function Value({ label, value }: { label: string; value: unknown }) {
-  const text =
-    value === undefined ? words.noOutput : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  const box = useRef<HTMLPreElement>(null);
+  const isThere = value !== undefined;
   return (
     <div>
-      <div className="muted">{label}</div>
+      <div className="tool-head">
+        <span className="muted">{label}</span>
+        {isThere && <CopyButton of={box} className="text-button small" />}
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <pre className="tool-value" tabIndex={0}>
-        {text}
+      <pre className="tool-value" tabIndex={0} ref={box}>
+        <Lines text={isThere ? inFull(value) : words.noOutput} />
       </pre>
     </div>
   );
+}
+
+/** One text alone is shown as it is, not as JSON with its signs. */
+function inFull(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }

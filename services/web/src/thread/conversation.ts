@@ -1,7 +1,16 @@
 /** One thread as the page knows it: its messages, the turn that runs, sending, stopping, and what to do afterwards. */
 import { Chat, useChat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useCallback, useEffect, useReducer, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  startTransition,
+  useCallback,
+  useEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { api, noteFailure } from '../api/client';
 import type { MessagePage } from '../api/types';
 import { announce, listen } from '../shell/tabs';
@@ -16,7 +25,10 @@ const seen = new Map<string, UIMessage[]>();
 const REDRAW = 40;
 
 export interface Conversation {
+  /** The newest messages: those of the first page that was read, and what came since. */
   messages: UIMessage[];
+  /** What was read of the messages before them. */
+  earlier: UIMessage[];
   load: 'loading' | 'loaded' | 'failed';
   failure: unknown;
   hasOlder: boolean;
@@ -27,6 +39,8 @@ export interface Conversation {
   isKept: (id: string) => boolean;
   reload: () => Promise<void>;
   loadOlder: () => Promise<void>;
+  /** Takes messages that were read elsewhere and reach up to the newest ones, with the cursor of what is before them. */
+  adopt: (found: UIMessage[], older: string | null) => void;
   /** Resolves when the server has accepted the message, rejects when it has not. */
   send: (id: string, text: string) => Promise<void>;
   stop: () => Promise<void>;
@@ -41,7 +55,9 @@ export function useConversation(thread: string): Conversation {
   const turn = useSyncExternalStore(transport.subscribe, () => transport.state);
   const [load, setLoad] = useState<Conversation['load']>(seen.has(thread) ? 'loaded' : 'loading');
   const [failure, setFailure] = useState<unknown>();
-  const [cursor, setCursor] = useState<string | null>(null);
+  const [{ earlier, cursor }, setPast] = useState<Past>(NO_PAST);
+  const past = useRef<Past>(NO_PAST);
+  past.current = { earlier, cursor };
   const [stopping, setStopping] = useState<string>();
   const [isSettling, setSettling] = useState(false);
   const [news, hearNews] = useReducer((count: number) => count + 1, 0);
@@ -59,18 +75,23 @@ export function useConversation(thread: string): Conversation {
     } while (transport.state !== before && !transport.isRunning);
     for (const message of page.items) kept.current.add(message.id);
     const now = chat.messages;
+    const whole = [...past.current.earlier, ...now];
     const known = new Set(page.items.map((message) => message.id));
-    const overlap = now.findIndex((message) => known.has(message.id));
+    // What was seen on an earlier visit says nothing about what is before it.
+    const isFirst = past.current.cursor === undefined;
+    const overlap = isFirst ? -1 : whole.findIndex((message) => known.has(message.id));
     if (transport.isRunning) {
       // Something was sent while the page loaded: what runs is newer than what was read, so only history is taken.
-      const shown = new Set(now.map((message) => message.id));
+      const shown = new Set(whole.map((message) => message.id));
       const first = page.items.findIndex((message) => shown.has(message.id));
       setMessages([...page.items.slice(0, first < 0 ? undefined : first), ...now]);
     } else {
-      setMessages(overlap > 0 ? [...now.slice(0, overlap), ...page.items] : page.items);
+      const before = past.current.earlier.length;
+      setMessages(overlap > before ? [...whole.slice(before, overlap), ...page.items] : page.items);
+      if (overlap > 0 && overlap < before) setPast((now) => ({ ...now, earlier: whole.slice(0, overlap) }));
       held.current = isOpen(page.items.at(-1)) ? page.items.at(-1) : undefined;
     }
-    if (overlap <= 0) setCursor(page.next_cursor);
+    if (overlap <= 0) setPast({ earlier: [], cursor: page.next_cursor });
   }, [chat, setMessages, thread, transport]);
 
   /** Plays on whatever the transport had to rewind, then puts right what a missed end left open. */
@@ -130,13 +151,26 @@ export function useConversation(thread: string): Conversation {
   }, [phase]);
   useChangesElsewhere(thread, news, hearNews, isRunning || isSettling || load !== 'loaded', reload);
 
+  const isLoadingOlder = useRef(false);
   const loadOlder = useCallback(async () => {
-    if (!cursor) return;
-    const page = await api.messages(thread, cursor);
-    const known = new Set(chat.messages.map((message) => message.id));
-    setMessages([...page.items.filter((message) => !known.has(message.id)), ...chat.messages]);
-    setCursor(page.next_cursor);
-  }, [chat, cursor, setMessages, thread]);
+    const { cursor } = past.current;
+    if (!cursor || isLoadingOlder.current) return;
+    isLoadingOlder.current = true;
+    try {
+      const page = await api.messages(thread, cursor);
+      // Drawn in the pauses: a page of long answers would else hold up whoever scrolls.
+      startTransition(() => setPast((now) => (now.cursor === cursor ? withOlder(now, page) : now)));
+    } finally {
+      isLoadingOlder.current = false;
+    }
+  }, [thread]);
+  const adopt = useCallback(
+    (found: UIMessage[], older: string | null) => {
+      const shown = new Set(chat.messages.map((message) => message.id));
+      setPast({ earlier: found.filter((message) => !shown.has(message.id)), cursor: older });
+    },
+    [chat],
+  );
 
   const send = useCallback(
     async (id: string, text: string) => {
@@ -173,18 +207,45 @@ export function useConversation(thread: string): Conversation {
 
   return {
     messages: withHeld(messages, isRunning ? held.current : undefined),
+    earlier: useMemo(() => withoutThose(earlier, messages), [earlier, messages]),
     load,
     failure,
-    hasOlder: cursor !== null,
+    hasOlder: typeof cursor === 'string',
     turn,
     isRunning,
     isStopping: isRunning && stopping !== undefined && stopping === (turn?.turn ?? ''),
     isKept: useCallback((id: string) => kept.current.has(id), []),
     reload,
     loadOlder,
+    adopt,
     send,
     stop,
   };
+}
+
+/** What is known of the messages before the newest page, and the cursor to ask for more. */
+interface Past {
+  earlier: UIMessage[];
+  /** Null: there are none; undefined: nobody has asked yet. */
+  cursor: string | null | undefined;
+}
+
+const NO_PAST: Past = { earlier: [], cursor: undefined };
+
+function withOlder({ earlier }: Past, page: MessagePage): Past {
+  const known = new Set(earlier.map((message) => message.id));
+  return {
+    earlier: [...page.items.filter((message) => !known.has(message.id)), ...earlier],
+    cursor: page.next_cursor,
+  };
+}
+
+/** A message may be among both for a moment, and is shown once. */
+function withoutThose(earlier: UIMessage[], messages: UIMessage[]): UIMessage[] {
+  const last = earlier.at(-1);
+  if (!last || !messages.some((message) => message.id === last.id)) return earlier;
+  const shown = new Set(messages.map((message) => message.id));
+  return earlier.filter((message) => !shown.has(message.id));
 }
 
 /** Two askers share one run; who asks in the middle of a run gets another one after it. */

@@ -6,6 +6,8 @@ export interface MessageFacts {
   status?: string;
   ended_by?: string;
   error?: { message?: string };
+  /** Which model answered. */
+  model?: string;
 }
 
 export function factsOf(message: UIMessage | undefined): MessageFacts {
@@ -24,6 +26,13 @@ export function isOpen(message: UIMessage | undefined): boolean {
 
 export function textOf(message: UIMessage | undefined): string {
   return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** How long a part took as the server kept it, in seconds; undefined where it does not say. */
+export function tookOf(part: { providerMetadata?: unknown }): number | undefined {
+  const metadata = part.providerMetadata as { retinue?: { took_ms?: unknown } } | undefined;
+  const took = metadata?.retinue?.took_ms;
+  return typeof took === 'number' && took >= 0 ? took / 1000 : undefined;
 }
 
 /** When a message was made. The ids of turns and answers begin with their time (UUIDv7), in ms since 1970. */

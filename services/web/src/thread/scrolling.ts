@@ -3,19 +3,24 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 
 /** So near to the end still counts as being there. In CSS px. */
 const NEAR = 48;
+/** What grows so soon after a click was opened by it. In ms. */
+const BY_HAND = 400;
+/** Frames in which what is jumped to may still move, because its neighbours are laid out for the first time. */
+const SETTLING = 6;
 
 export interface Following {
   box: RefObject<HTMLDivElement | null>;
   content: RefObject<HTMLDivElement | null>;
   hasNewBelow: boolean;
   toEnd: () => void;
+  /** Scrolls to a message that is on the page, and puts the focus on it; false if it is not there. */
+  toMessage: (id: string) => boolean;
 }
 
 export function useFollowing(firstId: string | undefined): Following {
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
-  const fromBottom = useRef(0);
   const [hasNewBelow, setNewBelow] = useState(false);
 
   const toEnd = useCallback(() => {
@@ -24,13 +29,27 @@ export function useFollowing(firstId: string | undefined): Following {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, []);
 
+  const toMessage = useCallback((id: string) => {
+    const message = content.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(id)}"]`);
+    if (!message) return false;
+    isAtEnd.current = false;
+    message.focus({ preventScroll: true });
+    let frames = 0;
+    const come = () => {
+      message.scrollIntoView({ block: 'start' });
+      frames += 1;
+      if (frames < SETTLING) requestAnimationFrame(come);
+    };
+    come();
+    return true;
+  }, []);
+
   useEffect(() => {
     const scroller = box.current;
     if (!scroller || !content.current) return undefined;
     let top = scroller.scrollTop;
     const look = () => {
-      fromBottom.current = scroller.scrollHeight - scroller.scrollTop;
-      const isNear = fromBottom.current - scroller.clientHeight < NEAR;
+      const isNear = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
       if (isNear) setNewBelow(false);
       return isNear;
     };
@@ -44,18 +63,19 @@ export function useFollowing(firstId: string | undefined): Following {
     const inner = content.current;
     let height = inner.offsetHeight;
     // A line that the reader opens makes the page longer, too: it stays where they look, and is nothing new.
-    let isByHand = false;
+    let openedAt = Number.NEGATIVE_INFINITY;
     const open = (event: MouseEvent) => {
-      isByHand = event.target instanceof Element && event.target.closest('summary') !== null;
+      const isOpening = event.target instanceof Element && event.target.closest('summary, [aria-expanded]') !== null;
+      if (isOpening) openedAt = performance.now();
     };
     const grown = () => {
       const now = inner.offsetHeight;
+      const isByHand = performance.now() - openedAt < BY_HAND;
       if (isByHand) isAtEnd.current = look();
       else if (isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
-      else if (now > height) setNewBelow(true);
+      else if (now > height && isLive(inner)) setNewBelow(true);
       height = now;
       top = scroller.scrollTop; // a text that became shorter moved it, and nobody else
-      isByHand = false;
     };
     const observer = new ResizeObserver(grown);
     observer.observe(inner);
@@ -69,12 +89,30 @@ export function useFollowing(firstId: string | undefined): Following {
     };
   }, []);
 
-  // Earlier messages were put above: what the reader looks at stays where it is.
+  useEarlierAbove(box, content, isAtEnd, firstId);
+  return { box, content, hasNewBelow, toEnd, toMessage };
+}
+
+/** Something is being written below. Else it grew because it was scrolled to, or because earlier messages came. */
+function isLive(content: HTMLElement): boolean {
+  return content.querySelector('[aria-busy="true"]') !== null;
+}
+
+/** Earlier messages were put above: what the reader looks at stays where it is. */
+function useEarlierAbove(
+  box: RefObject<HTMLDivElement | null>,
+  content: RefObject<HTMLDivElement | null>,
+  isAtEnd: RefObject<boolean>,
+  firstId: string | undefined,
+): void {
+  const first = useRef<{ message: HTMLElement; top: number }>(undefined);
   // biome-ignore lint/correctness/useExhaustiveDependencies: exactly when the first message is another one
   useLayoutEffect(() => {
     const scroller = box.current;
-    if (scroller && !isAtEnd.current) scroller.scrollTop = scroller.scrollHeight - fromBottom.current;
+    const before = first.current;
+    if (scroller && isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
+    else if (scroller && before?.message.isConnected) scroller.scrollTop += before.message.offsetTop - before.top;
+    const message = content.current?.querySelector<HTMLElement>('[data-message]');
+    first.current = message ? { message, top: message.offsetTop } : undefined;
   }, [firstId]);
-
-  return { box, content, hasNewBelow, toEnd };
 }

@@ -28,7 +28,7 @@ from tests.kit.story import step
 from tests.kit.town import Town, countdown, town_on
 from tests.kit.turns import Database
 from tests.kit.waiting import awaited
-from turn_runner.tools import PROFILES, TOOLS, Tool
+from turn_runner.tools import PROFILES, TOOLS, Tool, ToolContext
 from turn_runner.tools.tool import Input
 
 
@@ -44,19 +44,20 @@ class Errands:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def wait(self, wanted: Errand) -> dict[str, str]:
+    async def wait(self, wanted: Errand, _: ToolContext) -> dict[str, str]:
         self.begun.append(wanted.name)
         self.started.set()
         await self.go.wait()
         return {"done": wanted.name}
 
-    async def hurry(self, wanted: Errand) -> dict[str, str]:
+    async def hurry(self, wanted: Errand, _: ToolContext) -> dict[str, str]:
         self.begun.append(wanted.name)
         return {"done": wanted.name}
 
     def tools(self) -> list[Tool[Any]]:
         def tool(name: str, run: Any, *, again: bool) -> Tool[Any]:
-            return Tool(name=name, description=name, input=Errand, run=run, is_idempotent=again, timeout=60)
+            described = {"title": name, "summary": name, "description": name}
+            return Tool(name=name, **described, input=Errand, run=run, is_idempotent=again, timeout=60)
 
         return [
             tool("pay", self.wait, again=False),

@@ -19,7 +19,7 @@ from tests.kit.model import ScriptedModel
 from tests.kit.story import step
 from tests.kit.town import Town
 from tests.kit.turns import Database
-from turn_runner.tools import PROFILES, TOOLS, Tool, ToolFailed
+from turn_runner.tools import PROFILES, TOOLS, Tool, ToolContext, ToolFailed
 from turn_runner.tools.tool import Input
 
 
@@ -36,7 +36,7 @@ class Errands:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def wait(self, wanted: Errand) -> dict[str, str]:
+    async def wait(self, wanted: Errand, _: ToolContext) -> dict[str, str]:
         self.begun.append(wanted.name)
         self.started.set()
         try:
@@ -46,22 +46,24 @@ class Errands:
             raise
         return {"done": wanted.name}
 
-    async def hurry(self, wanted: Errand) -> dict[str, str]:
+    async def hurry(self, wanted: Errand, _: ToolContext) -> dict[str, str]:
         self.begun.append(wanted.name)
         return {"done": wanted.name}
 
-    async def refuse(self, _: Errand) -> None:
+    async def refuse(self, _: Errand, __: ToolContext) -> None:
         raise ToolFailed("The shop is closed.")
 
-    async def crash(self, _: Errand) -> None:
+    async def crash(self, _: Errand, __: ToolContext) -> None:
         raise ZeroDivisionError("secret detail")
 
-    async def pour(self, _: Errand) -> str:
+    async def pour(self, _: Errand, __: ToolContext) -> str:
         return "much " * 100_000
 
     def tools(self) -> list[Tool[Any]]:
         def tool(name: str, run: Any, **how: Any) -> Tool[Any]:
-            return Tool(name=name, description=name, input=Errand, run=run, is_idempotent=False, **how)
+            return Tool(
+                name=name, title=name, summary=name, description=name, input=Errand, run=run, is_idempotent=False, **how
+            )
 
         return [
             tool("wait", self.wait),

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.kit.runner import runner_on
 from tests.kit.stack import Servers
-from turn_runner.tools import PROFILES, TOOLS, Tool
+from turn_runner.tools import PROFILES, TOOLS, Tool, ToolContext
 from turn_runner.tools.tool import Input
 
 LINE = "0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQR äöü €\n"
@@ -27,7 +27,7 @@ def poured(size: int, *, as_json: bool) -> Any:
     return [LINE] * lines if as_json else LINE * lines
 
 
-async def pour(wanted: Wanted) -> Any:
+async def pour(wanted: Wanted, _: ToolContext) -> Any:
     return poured(wanted.bytes, as_json=wanted.as_json)
 
 
@@ -40,7 +40,9 @@ def main() -> None:
     from turn_runner.main import compose
     from turn_runner.settings import RunnerSettings
 
-    TOOLS["pour"] = Tool(name="pour", description="Pours.", input=Wanted, run=pour, is_idempotent=False)
+    TOOLS["pour"] = Tool(
+        name="pour", title="Pour", summary="Pours.", description="Pours.", input=Wanted, run=pour, is_idempotent=False
+    )
     PROFILES["web"] = (*PROFILES["web"], "pour")
     PROFILES["api"] = (*PROFILES["api"], "pour")
     run(RunnerSettings, compose)

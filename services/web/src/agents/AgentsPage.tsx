@@ -84,8 +84,9 @@ function AgentRow({ agent, onBringBack }: { agent: Agent; onBringBack: () => voi
             <span className="visually-hidden">: {agent.name}</span>
           </button>
         ) : (
-          <Link className="button small" to={newThreadPath(agent.id)} aria-label={words.threadWith(agent.name)}>
+          <Link className="button small" to={newThreadPath(agent.id)}>
             {words.talk}
+            <span className="visually-hidden">: {agent.name}</span>
           </Link>
         )}
       </span>

@@ -25,13 +25,18 @@ export function ProvidersPart({ user, onToast }: { user: User; onToast: (toast: 
             <p className="muted">{words.hint}</p>
             {items.length === 0 && (
               <p className="notice calm">
-                {words.none} {words.noneHint} <Link to={startPath}>{strings.start.title}</Link>
+                {words.none} {words.noneHint}
               </p>
             )}
             <ProviderList items={items} isAdmin={user.is_admin} onChanged={providers.reload} onToast={onToast} />
           </section>
           {user.is_admin && (
             <>
+              <p>
+                <Link className="button" to={startPath}>
+                  {strings.start.title}
+                </Link>
+              </p>
               <Found known={items} onAdded={providers.reload} onToast={onToast} />
               <section className="page-section" aria-labelledby="add-provider">
                 <h2 id="add-provider">{words.add}</h2>

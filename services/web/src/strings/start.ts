@@ -23,7 +23,7 @@ export const start = {
   demo: 'Just look around',
   demoHint: 'A built-in demo answers without any model. It shows streaming, a tool, and how to go on.',
   goOn: 'Go on with the demo',
-  later: 'You find this page again under Settings.',
+  later: 'You find this page again under Settings, Providers.',
   notAdmin: 'An administrator connects models here. You can look around meanwhile.',
   changeFailed: (what: string) => `That did not work. ${what}`,
 };

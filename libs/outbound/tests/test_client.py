@@ -7,6 +7,7 @@ import gzip
 import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -186,6 +187,28 @@ async def test_nobody_listens() -> None:
         policy = Policy((HostPort("gone.test", gone.port),))
     guarded = Guarded(policy, names=Book(gone_test="127.0.0.1"))
     assert await failure(guarded, f"http://gone.test:{gone.port}/") == "unreachable"
+
+
+async def test_of_several_addresses_the_next_is_tried() -> None:
+    async with Site.opened() as site:
+        site.pages["/"] = answer(200, "reached")
+        names = Book(many_test=[["127.0.0.9", "127.0.0.1"]])
+        guarded = Guarded(Policy((HostPort("many.test", site.port),)), names=names)
+        assert (await guarded.fetch(f"http://many.test:{site.port}/")).body == b"reached"
+
+
+async def test_ipv6_is_spoken() -> None:
+    async with AsyncExitStack() as stack:
+        try:
+            site = await stack.enter_async_context(Site.opened("::1"))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        site.pages["/"] = answer(200, "six")
+        allowed = (HostPort.read(f"[::1]:{site.port}"), HostPort("six.test", site.port))
+        guarded = Guarded(Policy(allowed), names=Book(six_test="::1"))
+        for host in ("[::1]", "six.test"):
+            assert (await guarded.fetch(f"http://{host}:{site.port}/")).body == b"six"
+        assert site.asked[0].headers["host"] == f"[::1]:{site.port}"
 
 
 async def test_a_few_at_once(site: Site) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts.partial_json import ABSENT, parse_partial
+from contracts.pieces import Pieces
 
 Json = Any
 
@@ -43,14 +44,12 @@ class Streamed(Part):
 
     def __init__(self, data: dict[str, Json], metadata: Json) -> None:
         super().__init__(data)
-        self.pieces: list[str] = []
+        self.pieces = Pieces()
         self.metadata = metadata
         self.done = False
 
     def snapshot(self) -> dict[str, Json]:
-        text = "".join(self.pieces)
-        self.pieces = [text]  # what was joined once is not joined again piece by piece
-        part = {**self.data, "text": text, "state": "done" if self.done else "streaming"}
+        part = {**self.data, "text": self.pieces.text(), "state": "done" if self.done else "streaming"}
         if self.metadata is not None:
             part["providerMetadata"] = self.metadata
         return part
@@ -134,7 +133,7 @@ class PartialInput:
         self.naming = naming  # what each delta says again about its call
         self.dynamic = dynamic
         self.encoding = encoding
-        self.pieces = [text]
+        self.pieces = Pieces(text)
         self.part = part
 
     @classmethod
@@ -150,9 +149,7 @@ class PartialInput:
         return cls(naming, part.dynamic, data.get("inputEncoding"), data.get("rawInput", ""), part)
 
     def text(self) -> str:
-        text = "".join(self.pieces)
-        self.pieces = [text]
-        return text
+        return self.pieces.text()
 
     def value(self) -> Json:
         return self.text() if self.encoding == "text" else parse_partial(self.text())

@@ -12,6 +12,7 @@ import pytest
 
 from blobs import FolderBlobs
 from chassis.pools import Pool
+from contracts.pieces import Pieces
 from tests.kit.tools import context
 from turn_runner import execution
 from turn_runner.execution import Prepared, Result
@@ -33,7 +34,7 @@ async def outputs(tmp_path: Path) -> AsyncIterator[Outputs]:
 
 
 def asked(arguments: str, name: str = "calculator") -> AskedCall:
-    return AskedCall("p", name, pieces=[arguments])
+    return AskedCall("p", name, pieces=Pieces(arguments))
 
 
 def tool(run: Callable[[Input, ToolContext], Awaitable[Any]], timeout: float = 10) -> Prepared:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contracts.pieces import Pieces
 from turn_runner.execution import Result
 from turn_runner.guards import END_AFTER, REPAIRS, WARN_AFTER, WARNING, Guard
 from turn_runner.narration import AskedCall
 
 
 def call(arguments: str = "{}", name: str = "calculator") -> AskedCall:
-    return AskedCall("p", name, pieces=[arguments])
+    return AskedCall("p", name, pieces=Pieces(arguments))
 
 
 SAME = (call(), Result(output=1))

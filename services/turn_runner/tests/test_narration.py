@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.chunks import check
+from contracts.pieces import Pieces
 from contracts.reducer import Reducer
 from llm import (
     Event,
@@ -132,7 +133,7 @@ def test_what_was_said_is_remembered_for_the_next_step_and_the_ledger() -> None:
     narration = Narration("1.0.1")
     said = [ReasoningDelta("hm"), TextDelta("Hel"), ReasoningDelta("?"), TextDelta("lo"), Served("m-7", "r")]
     narration.tell([*said, Usage(5, 1, 7, 2, 9), Finish("length", "max_tokens")])
-    assert "".join(narration.text) == "Hello"
+    assert narration.text.text() == "Hello"
     assert narration.characters == len("hmHel?lo")
     assert narration.served == Served("m-7", "r")
     assert narration.usage == Usage(5, 1, 7, 2, 9)
@@ -161,7 +162,7 @@ def test_what_was_said_is_remembered_for_the_next_step_and_the_ledger() -> None:
     ids=lambda value: repr(value)[:24],
 )
 def test_arguments_are_data_where_everybody_can_read_them_else_the_text(arguments: str, value: Any) -> None:
-    assert AskedCall("p", "t", pieces=[arguments]).input == value
+    assert AskedCall("p", "t", pieces=Pieces(arguments)).input == value
 
 
 def test_a_nul_never_leaves_the_narration() -> None:
@@ -177,7 +178,7 @@ def test_a_nul_never_leaves_the_narration() -> None:
         ]
     )
     assert "\\x00" not in repr(told)
-    assert "\\x00" not in repr((narration.text, narration.calls, narration.served))
+    assert "\\x00" not in repr((narration.text.text(), narration.calls, narration.served))
 
 
 def test_what_the_provider_wants_back_is_kept_with_its_reasoning_and_for_the_next_step() -> None:
@@ -258,7 +259,7 @@ def test_any_order_of_events_makes_chunks_that_clients_can_build_a_message_of(
     for chunk in closing:
         reducer.apply(chunk)
     texts = [part["text"] for part in reducer.parts if part["type"] == "text"]
-    assert "".join(texts) == "".join(narration.text)
+    assert "".join(texts) == narration.text.text()
     assert all(part["state"] == "done" for part in reducer.parts if part["type"] in ("text", "reasoning"))
     if finishes:
         tools = [part for part in reducer.parts if part["type"] == "tool-calculator"]

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from contracts.pieces import Pieces
 from llm import Assistant, Message, Reasoning, System, User
 from store.repositories.transcripts import PastCall, PastMessage, PastPart
 from store.turns.endings import UNKNOWN
@@ -93,7 +94,7 @@ def test_a_call_that_runs_again_runs_with_its_own_input_and_id() -> None:
 
 @pytest.mark.parametrize("text", ['{"expression": ', '"{}"', "[1]", "42"])
 def test_arguments_that_were_malformed_are_malformed_again(text: str) -> None:
-    asked = AskedCall("p", "calculator", pieces=[text])
+    asked = AskedCall("p", "calculator", pieces=Pieces(text))
     again = LeftCall.of(row("asked", input=asked.input))
     assert again.input == asked.input
     assert prepare(again, NAMES) == prepare(asked, NAMES)
@@ -148,7 +149,7 @@ def test_a_model_is_told_the_same_whoever_made_the_steps() -> None:
         ('{"expression": ', Result(error_text="not JSON", was_malformed=True)),
     ]
     for arguments, result in rounds:
-        asked = AskedCall("provider-1", "calculator", pieces=[arguments])
+        asked = AskedCall("provider-1", "calculator", pieces=Pieces(arguments))
         ours.exchanged("So:", [asked], [result])
         stored = row(input=asked.input, output=result.output, error=result.error_text)
         again = LeftCall.of(stored)
@@ -164,7 +165,7 @@ def test_a_loop_that_ran_in_circles_before_a_takeover_is_not_allowed_as_many_aga
         call = LeftCall.of(row(output=2))
         resumed.exchanged("", [call], [call.result(was_malformed=False)])
     assert not resumed.answer_now
-    asked = AskedCall("p", "calculator", pieces=['{"expression": "1+1"}'])
+    asked = AskedCall("p", "calculator", pieces=Pieces('{"expression": "1+1"}'))
     resumed.exchanged("", [asked], [Result(2)])
     assert resumed.answer_now
     assert resumed.is_in_circles
@@ -184,7 +185,7 @@ def test_reasoning_goes_back_after_a_takeover_as_it_would_have_without_one() -> 
     plain = PastPart(0, "reasoning", {"type": "reasoning", "text": "?", "providerMetadata": {"retinue": {"part": "x"}}})
     (step,) = left_steps(message(begun(), sealed, plain, text("Let me see."), tool(row(output=2))))
     assert step.reasoning == [Reasoning("Hm", "wire", {"signature": "s"})]
-    asked = AskedCall("provider-1", "calculator", pieces=['{"expression":"1+1"}'])
+    asked = AskedCall("provider-1", "calculator", pieces=Pieces('{"expression":"1+1"}'))
     again, without = Course([]), Course([])
     again.exchanged(step.text, step.calls, [Result(2)], step.reasoning)
     without.exchanged("Let me see.", [asked], [Result(2)], [Reasoning("Hm", "wire", {"signature": "s"})])

@@ -67,7 +67,7 @@ async def prepared(held: HeldTurn, ended: Ended, attempt: Attempt | None, last_t
         closed_calls=closed,
         attempt=None if attempt is None else _last_result(attempt, ended),
         error=ended.error,
-        preview=_preview(last_text or "".join(attempt.narration.text if attempt else ())),
+        preview=_preview(last_text or (attempt.narration.text.text() if attempt else "")),
         limits=held.work.limits,
     )
 

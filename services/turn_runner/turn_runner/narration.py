@@ -11,6 +11,7 @@ from contracts import chunks
 from contracts.chunks import Chunk
 from contracts.ids import uuid7
 from contracts.json_values import clean_text, fault_of
+from contracts.pieces import Pieces
 from llm import (
     Event,
     Finish,
@@ -38,11 +39,11 @@ class AskedCall:
     provider_call_id: str
     name: str
     id: UUID = field(default_factory=uuid7)
-    pieces: list[str] = field(default_factory=list[str])
+    pieces: Pieces = field(default_factory=Pieces)
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return self.pieces.text()
 
     @property
     def input(self) -> Any:
@@ -79,7 +80,7 @@ class Narration:
     """
 
     def __init__(self, prefix: str, *, follows_step: bool = False) -> None:
-        self.text: list[str] = []
+        self.text = Pieces()
         self.calls: list[AskedCall] = []
         self.searches: list[HostedCall] = []
         """What the provider searched for by itself."""
@@ -96,7 +97,7 @@ class Narration:
         self._parts = 0
         self._open: Open | None = None
         self._part = ""
-        self._thought: list[str] = []
+        self._thought = Pieces()
         self._thinking_since = 0.0
         self._searching: dict[str, HostedCall] = {}
         self._sources: set[str] = set()
@@ -181,7 +182,7 @@ class Narration:
         self._parts += 1
         self._part = f"{self._prefix}.{self._parts}"
         self._open = kind
-        self._thought = []
+        self._thought = Pieces()
         self._thinking_since = time.monotonic()
         start = chunks.text_start if kind == "text" else chunks.reasoning_start
         told.append(start(self._part))
@@ -195,7 +196,7 @@ class Narration:
         kept = {"provider": clean_text(event.provider), "data": event.data}
         told.append(chunks.reasoning_end(self._part, {"retinue": {"reasoning": kept, **self._thinking_took()}}))
         self._open = None
-        self.reasoning.append(Reasoning("".join(self._thought), kept["provider"], event.data))
+        self.reasoning.append(Reasoning(self._thought.text(), kept["provider"], event.data))
 
     def _cite(self, event: Source, told: list[Chunk]) -> None:
         """A page that the answer rests on. It does not interrupt the text that is being written."""

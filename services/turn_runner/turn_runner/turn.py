@@ -164,7 +164,7 @@ class Turn:
             is_last = held.steps >= ready.agent.max_steps - 1
             offer = [] if is_last or course.answer_now else tools
             narration = await self._model_calls.call(ready.lineup, course.messages, offer)
-            text = "".join(narration.text)
+            text = narration.text.text()
             self._last_text = text or self._last_text
             if narration.calls and offer:
                 await self._model_calls.commit(narration)
@@ -247,7 +247,7 @@ class Turn:
         _ENDED.labels(status=ended.status.value, ended_by=ended.ended_by).inc()
         log.info("turn ended", turn_id=str(self.turn_id), status=ended.status.value, ended_by=ended.ended_by)
         if ended.ended_by == "reply":
-            self._want_title(self._last_text or "".join(attempt.narration.text if attempt else ()))
+            self._want_title(self._last_text or (attempt.narration.text.text() if attempt else ""))
 
     def _want_title(self, answer: str) -> None:
         """After the first exchange of a thread that nobody has named."""

@@ -33,13 +33,19 @@ class ToolSheet:
 def known_tools() -> dict[str, ToolSheet]:
     """Every tool that an agent can have, by name, in the order in which models are told of them."""
     text = files("instructions").joinpath("tools.json").read_text(encoding="utf-8")
-    return {each["name"]: ToolSheet(**{**each, "channels": tuple(each["channels"])}) for each in json.loads(text)}
+    entries: list[dict[str, Any]] = json.loads(text)
+    return {entry["name"]: _read(entry) for entry in entries}
 
 
 def sheet(tools: Sequence[ToolSheet]) -> str:
     """The file's text."""
     entries = [{name: getattr(tool, name) for name in ToolSheet.__slots__} for tool in tools]
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+def _read(entry: dict[str, Any]) -> ToolSheet:
+    entry["channels"] = tuple(entry["channels"])
+    return ToolSheet(**entry)
 
 
 def offered_names(profile: Sequence[str], capabilities: Sequence[str] | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -96,8 +95,8 @@ async def resolve(session: Session, agent_id: UUID | None) -> UUID | None:
     return await session.scalar(select(Agent.id).where(wanted, Agent.archived_at.is_(None)))
 
 
-def _agents() -> Select[Any]:
-    columns: Sequence[Any] = (
+def _agents() -> Select[*tuple[Any, ...]]:
+    columns: list[Any] = [
         Agent.id,
         Agent.name,
         Agent.role,
@@ -112,5 +111,5 @@ def _agents() -> Select[Any]:
         Agent.archived_at.is_not(None),
         Agent.created_at,
         Agent.updated_at,
-    )
+    ]
     return select(*columns)

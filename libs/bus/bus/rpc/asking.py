@@ -23,6 +23,10 @@ from contracts.subjects import RPC_REPLIES
 
 T = TypeVar("T", bound=BaseModel)
 
+UNHEARD, PAUSE = 1.0, 0.1
+"""Seconds for which a question that nobody hears is asked again, and between two tries: a process that hears it may
+just be taking over from another."""
+
 MOST_WAITING = 256
 """Answers to one question that nobody has taken yet; one more ends the question."""
 
@@ -69,6 +73,7 @@ class Asker:
         self._waiting[token] = queue
         wish = Ask[BaseModel](id=uuid7(), user_id=user_id, deadline=time.time() + silence, body=body)
         payload = wish.model_dump_json(serialize_as_any=True).encode()
+        patience = time.monotonic() + min(silence, UNHEARD)
         try:
             await self._client.publish(subject, payload, reply=self._prefix + token)
             while True:
@@ -78,6 +83,12 @@ class Asker:
                     raise NobodyAnswers(f"{subject}: no answer within {silence:g} s") from None
                 if message is None:
                     raise NobodyAnswers(f"{subject}: answers came faster than they were taken")
+                if _is_unheard(message):
+                    if time.monotonic() > patience:
+                        raise NobodyAnswers(f"{subject}: nobody hears it")
+                    await asyncio.sleep(PAUSE)
+                    await self._client.publish(subject, payload, reply=self._prefix + token)
+                    continue
                 made, is_last = _read(subject, message, answer)
                 if made is not None:
                     yield made
@@ -102,9 +113,12 @@ class Asker:
             queue.put_nowait(message)
 
 
+def _is_unheard(message: Msg) -> bool:
+    """The broker's own word that nobody got the question, so that asking again is safe."""
+    return bool(message.headers) and message.headers.get("Status") == "503"
+
+
 def _read(subject: str, message: Msg, answer: type[T]) -> tuple[T | None, bool]:
-    if message.headers and message.headers.get("Status") == "503":
-        raise NobodyAnswers(f"{subject}: nobody hears it")
     try:
         said = Answer.model_validate_json(message.data)
         if said.error is not None:

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from llm import catalogue_lists, catalogue_names, catalogue_table, demo
 from llm.catalogue_facts import EFFORTS, LongPrices, ModelFacts, cost
@@ -133,7 +133,7 @@ class Catalogue:
 
     async def aclose(self) -> None:
         """End what is still being asked."""
-        tasks = [*self._asking.values(), *([self._loading] if self._loading else [])]
+        tasks: list[asyncio.Task[Any]] = [*self._asking.values(), *([self._loading] if self._loading else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -190,7 +190,7 @@ class Catalogue:
         listed_as = catalogue_table.listed_as(provider)
         today = self._today or datetime.now(UTC).date()
         for table in (self._table, self._curated):
-            models = table.get(listed_as, {}) if listed_as else {}
+            models: Mapping[str, ModelFacts] = table.get(listed_as or "", {})
             if models:
                 return [
                     name

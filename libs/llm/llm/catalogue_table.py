@@ -94,7 +94,7 @@ def curated() -> tuple[Table, Mapping[str, Mapping[str, list[str]]]]:
 
 
 def _curated_facts(name: str, row: dict[str, Any]) -> ModelFacts:
-    facts = {**row, "efforts": tuple(row.get("efforts", ())), "stated": frozenset({"images", "tools"})}
+    facts: dict[str, Any] = {**row, "efforts": tuple(row.get("efforts", ())), "stated": frozenset({"images", "tools"})}
     if "long" in row:
         facts["long"] = LongPrices(**row["long"])
     return ModelFacts(id="", name=name, provider="", source="curated", **facts)

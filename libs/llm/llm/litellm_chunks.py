@@ -105,9 +105,10 @@ class ChunkReader:
         for name in ("server_tool_calls", "web_search_results"):
             if fields.get(name):
                 self._server[name] = list(fields[name])
-        for call_id, call in (fields.get("web_search_calls") or {}).items():
-            told: Mapping[str, Any] = call if isinstance(call, dict) else call.model_dump()
-            self._search(call_id, told["action"].get("query") or "", told["status"] != "in_progress", events)
+        calls: Mapping[str, Any] = fields.get("web_search_calls") or {}
+        for call_id, call in calls.items():
+            query: str = call["action"].get("query") or ""
+            self._search(call_id, query, call["status"] != "in_progress", events)
         if citation := fields.get("citation"):
             self._source(citation.get("url"), citation.get("title"), events)
 

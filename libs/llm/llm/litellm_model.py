@@ -1,6 +1,7 @@
 """Anthropic and Gemini, through litellm: their wires in its words, behind our own interface, connections and errors."""
 
 from collections.abc import AsyncIterator
+from importlib import import_module
 from typing import Any
 
 from llm.call import Call, Model, WireAbilities
@@ -78,10 +79,9 @@ class LitellmCall(Call):
             await self._stream.aclose()
 
     async def _opened(self, litellm: Any) -> Any:
-        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
-
         from llm.litellm_transport import Exchange
 
+        handlers: Any = import_module("litellm.llms.custom_httpx.http_handler")
         self._exchange = Exchange(self._model, self._provider.key, self._connections)
         if self._closed:
             self._exchange.drop()
@@ -91,7 +91,7 @@ class LitellmCall(Call):
                 # An empty one would be looked for in the environment.
                 api_key=self._provider.key or "none",
                 api_base=self._base(),
-                client=AsyncHTTPHandler(transport=self._exchange, follow_redirects=False),
+                client=handlers.AsyncHTTPHandler(transport=self._exchange, follow_redirects=False),
                 timeout=LONGEST,
                 max_retries=0,
                 num_retries=0,

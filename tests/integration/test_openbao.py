@@ -135,13 +135,23 @@ async def test_a_kill_loses_nothing_and_what_is_known_opens_meanwhile(bao: Bao, 
     assert await fresh.open(sealed, "a") == SECRET, "it opened itself, and the same login goes on"
 
 
-async def test_a_gateway_seals_with_it(bao: Bao) -> None:
+async def test_a_gateway_seals_with_it_and_starts_with_what_is_saved(bao: Bao, vault: Vault) -> None:
+    connection = await asyncpg.connect(bao.servers.superuser_url)
+    await connection.execute("insert into deployment_settings (name, value) values ('tokens_per_user', '1')")
+    await connection.execute(
+        "insert into deployment_settings (name, sealed) values ('openai_api_key', $1)", await vault.seal(SECRET, "x")
+    )
+    await connection.execute("insert into deployment_settings (name, value) values ('body_limit', '\"much\"')")
     with gateway_on(bao.servers) as gateway:
         admin = await asyncio.to_thread(person_at, gateway)
+        assert (
+            await asyncio.to_thread(lambda: admin.browser.post("/api/tokens", json={"name": "t"}))
+        ).status_code == 409
         wish = {"kind": "openai", "key": SECRET.decode(), "scope": "deployment"}
         made = await asyncio.to_thread(lambda: admin.browser.post("/api/providers", json=wish))
         assert made.status_code == 201, made.text
-    connection = await asyncpg.connect(bao.servers.superuser_url)
+        assert "body_limit" in gateway.log(), "a saved value that does not fit is said and left out"
+        assert SECRET.decode() not in gateway.log()
     sealed = await connection.fetchval("select key_sealed from providers")
     await connection.close()
     assert Envelope.unpack(sealed).key_id == "transit:retinue:v1"

@@ -307,19 +307,20 @@ class ServiceSettings(BaseSettings):
 def print_table(cls: type[ServiceSettings]) -> None:
     """Print the effective table as JSON: what `python -m SERVICE.settings` does, for `retinue config` to collect.
 
-    `--saved` reads saved values as a JSON object from stdin, `--check` says what is wrong with them instead.
+    With `--told` a JSON object is read from stdin: `saved` values count, and the answer is an object that also says
+    what is `wrong` with `changes`, which are named by setting or by variable.
     """
-    given: dict[str, Any] = json.load(sys.stdin) if {"--saved", "--check"} & set(sys.argv[1:]) else {}
-    if "--check" in sys.argv[1:]:
-        sys.stdout.write(json.dumps(cls.faults_of(given)) + "\n")
-        return
-    known = {name: value for name, value in given.items() if name in cls.model_fields}
+    given: dict[str, Any] = json.load(sys.stdin) if "--told" in sys.argv[1:] else {}
+    saved = {name: value for name, value in given.get("saved", {}).items() if name in cls.model_fields}
     try:
-        rows = [row.as_dict() for row in cls.read(known).table()]
+        rows = [row.as_dict() for row in cls.read(saved).table()]
     except Misconfigured as wrong:
         sys.stderr.write(f"{cls.service}: {wrong}\n")
         raise SystemExit(78) from None
-    sys.stdout.write(json.dumps(rows) + "\n")
+    named = {variable: name for name, field in cls.model_fields.items() for variable in (name, *env_names(name, field))}
+    changes = {named[name]: value for name, value in given.get("changes", {}).items() if name in named}
+    answer = {"rows": rows, "wrong": cls.faults_of(changes)} if given else rows
+    sys.stdout.write(json.dumps(answer) + "\n")
 
 
 def env_names(name: str, field: FieldInfo) -> list[str]:

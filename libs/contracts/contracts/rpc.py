@@ -156,7 +156,8 @@ class PullProgress(Part):
 
 
 class SettingsWish(Part):
-    """The effective settings of a service, and what would be wrong with these new values (None: none saved)."""
+    """The effective settings of a service, and what would be wrong with these new values (None: none saved); those of
+    secrets are masked."""
 
     changes: dict[str, Any] = Field(default_factory=dict)
 

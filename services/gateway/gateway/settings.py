@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, SecretStr
@@ -12,7 +12,9 @@ from pydantic_settings import NoDecode
 from chassis.settings import ServiceSettings, is_loopback, print_table, setting
 from gateway.events.limits import EventLimits
 from gateway.streams.limits import StreamLimits
-from store.turns.promotion import Limits
+
+if TYPE_CHECKING:
+    from store.turns import Limits
 
 Registration = Literal["open", "invite", "closed"]
 
@@ -200,6 +202,8 @@ class GatewaySettings(ServiceSettings):
     @property
     def limits(self) -> Limits:
         """What the door of turns goes by."""
+        from store.turns import Limits  # late: a table of settings needs no database
+
         return Limits(self.turns_per_user, self.turns_total, self.turns_waiting, self.turns_waiting_per_user)
 
     @property

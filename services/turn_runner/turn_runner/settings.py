@@ -179,7 +179,11 @@ class RunnerSettings(ServiceSettings):
     search_timeout: float = setting(15.0, "how long a search engine may take", unit="s", gt=0, le=60, live=True)
 
     log_unacknowledged: int = setting(
-        1024 * 1024, "bytes of one turn that may wait for the log before its model waits too", unit="bytes", ge=1024
+        1024 * 1024,
+        "bytes of one turn that may wait for the log before its model waits too",
+        unit="bytes",
+        ge=1024,
+        group="Streams",
     )
     stop_grace: float = setting(
         60.0, "how long turns may go on to a commit point after SIGTERM, before they are given back", unit="s", ge=0

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """One name, however many services know it. `rows` by service."""
+    """One name, however many services know it. `rows` by service, `wrong` what they say about a new value."""
 
     name: str
     rows: dict[str, Row] = field(default_factory=dict[str, Row])
+    wrong: list[str] = field(default_factory=list[str])
 
     @property
     def row(self) -> Row:
@@ -44,26 +46,31 @@ def environment_of(service: str, data_dir: Path | None) -> dict[str, str]:
         return dict(os.environ)
 
 
-def settings_of(data_dir: Path | None, saved: list[SavedSetting]) -> list[Setting]:
-    """Every setting, in the order of the services. Raises `Refused` if a service's do not read."""
-    given = {each.name: MASK if each.sealed is not None else each.value for each in saved}
+def settings_of(
+    data_dir: Path | None, saved: list[SavedSetting], changes: Mapping[str, Any] | None = None
+) -> list[Setting]:
+    """Every setting, in the order of the services. Raises `Refused` if a service's do not read.
+
+    `changes` are new values by name or variable; what is wrong with them is in their settings.
+    """
+    values = {each.name: MASK if each.sealed is not None else each.value for each in saved}
+    told = json.dumps({"saved": values, "changes": dict(changes or {})})
     found: dict[str, Setting] = {}
-    for service in SERVICES:
-        for row in _asked(service.name, "--saved", given, data_dir):
-            found.setdefault(row["name"], Setting(row["name"])).rows[service.name] = row
+    names = [service.name for service in SERVICES]
+    with ThreadPoolExecutor(len(names)) as threads:
+        for service, answer in zip(names, threads.map(lambda each: _asked(each, told, data_dir), names), strict=True):
+            for row in answer["rows"]:
+                setting = found.setdefault(row["name"], Setting(row["name"]))
+                setting.rows[service] = row
+                if (fault := answer["wrong"].get(row["name"])) and fault not in setting.wrong:
+                    setting.wrong.append(fault)
     return list(found.values())
 
 
-def faults_of(setting: Setting, value: Any, data_dir: Path | None) -> list[str]:
-    """What is wrong with a new value, as each service that knows the setting says."""
-    answers = [_asked(service, "--check", {setting.name: value}, data_dir) for service in setting.rows]
-    return list(dict.fromkeys(answer[setting.name] for answer in answers if setting.name in answer))
-
-
-def _asked(service: str, how: str, given: Mapping[str, Any], data_dir: Path | None) -> Any:
+def _asked(service: str, told: str, data_dir: Path | None) -> Any:
     asked = subprocess.run(
-        [sys.executable, "-P", "-m", f"{service}.settings", how],
-        input=json.dumps(given),
+        [sys.executable, "-P", "-m", f"{service}.settings", "--told"],
+        input=told,
         env=environment_of(service, data_dir),
         capture_output=True,
         text=True,

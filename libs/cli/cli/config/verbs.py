@@ -15,7 +15,7 @@ from rich.table import Table
 
 from cli.accounts.database import AsJson, DataDir, run
 from cli.config.keys_of import vault_of
-from cli.config.tables import Setting, faults_of, settings_of
+from cli.config.tables import Setting, settings_of
 from cli.up.refusal import Refused
 from contracts.settings import SettingLevel
 from store import Session
@@ -56,11 +56,13 @@ def save(
 ) -> None:
     """Save a value for the deployment: it wins over the environment."""
     saved = _saved(data_dir, must=True)
-    setting = _named(name, settings_of(data_dir, saved))
-    is_secret = setting.row["kind"] == "secret"
-    given = _typed(setting, value if value is not None else _asked(setting, is_secret))
-    if faults := faults_of(setting, given, data_dir):
-        raise Refused(f"{setting.row['env']}: {'; '.join(faults)}.")
+    if value is None:
+        asked = _named(name, settings_of(data_dir, saved))
+        value = _asked(asked, asked.row["kind"] == "secret")
+    setting = _named(name, settings_of(data_dir, saved, {name: value}))
+    if setting.wrong:
+        raise Refused(f"{setting.row['env']}: {'; '.join(setting.wrong)}.")
+    given, is_secret = _typed(setting, value), setting.row["kind"] == "secret"
     change = asyncio.run(_sealed(setting, str(given), data_dir)) if is_secret else SavedSetting(setting.name, given)
     _write(data_dir, setting.name, change)
     print(f"{setting.row['env']} is saved{_when(setting)}.")

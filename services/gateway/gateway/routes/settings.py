@@ -12,6 +12,7 @@ from chassis import logs, user_settings
 from chassis.errors import Refused
 from chassis.sealing import refusal_of
 from chassis.setting_rows import Kind, Level, Row, Source
+from chassis.settings import MASK
 from contracts import rpc
 from contracts.settings import SettingLevel
 from contracts.subjects import RPC_SETTINGS
@@ -30,6 +31,8 @@ from vault import VaultError
 
 log = logs.get(__name__)
 routes = Routes("settings")
+
+_LONGEST_SECRET = 4000
 
 Value = str | int | float | bool | None
 
@@ -83,9 +86,9 @@ async def change_settings(
     if shared and not may_administrate(caller):
         raise forbidden("Settings of the deployment are an admin's.", fields=sorted(shared))
     wrong = {user_settings.PREFIX + name: fault for name, fault in user_settings.faults_of(mine).items()}
-    theirs = await _theirs(parts, caller, shared) if may_administrate(caller) else None
+    theirs = await _theirs(parts, caller, {}) if may_administrate(caller) else None
     if shared and theirs is not None:
-        wrong |= _faults(shared, theirs)
+        wrong |= await _faults(parts, caller, shared, theirs)
     if wrong:
         raise _refusal(wrong)
     await _save(parts, caller, mine, shared, theirs)
@@ -121,8 +124,7 @@ async def _save_mine(parts: Parts, caller: Caller, mine: dict[str, Any]) -> Any:
 async def _sealed(parts: Parts, name: str, value: Any, theirs: rpc.SettingsTable | None) -> SavedSetting | None:
     if value is None:
         return None
-    rows = [*(row.as_dict() for row in parts.saved.table()), *(theirs.rows if theirs else ())]
-    if not any(row["name"] == name and row["kind"] == "secret" for row in rows):
+    if name not in _secrets(parts, theirs):
         return SavedSetting(name, value)
     try:
         return SavedSetting(name, sealed=await parts.vault.seal(str(value).encode(), setting_context(name)))
@@ -137,12 +139,30 @@ async def _theirs(parts: Parts, caller: Caller, changes: Mapping[str, Any]) -> r
     return await ask(RPC_SETTINGS, parts, caller.user_id, wish, rpc.SettingsTable)
 
 
-def _faults(shared: Mapping[str, Any], theirs: rpc.SettingsTable) -> dict[str, str]:
-    """A name that two services know must suit both; one that neither knows is wrong."""
-    ours = {name: value for name, value in shared.items() if name in GatewaySettings.model_fields}
-    known = {*ours, *(row["name"] for row in theirs.rows)}
-    unknown = {name: "There is no such setting." for name in shared if name not in known}
-    return {**unknown, **theirs.wrong, **GatewaySettings.faults_of(ours)}
+async def _faults(parts: Parts, caller: Caller, shared: Mapping[str, Any], theirs: rpc.SettingsTable) -> dict[str, str]:
+    """A name that two services know must suit both; one that neither knows is wrong. No secret goes over the bus."""
+    secret = _secrets(parts, theirs)
+    shown = {name: MASK if name in secret and value else value for name, value in shared.items()}
+    ours = {name: value for name, value in shown.items() if name in GatewaySettings.model_fields}
+    asked = {name: shown[name] for row in theirs.rows if (name := row["name"]) in shown}
+    unknown = {name: "There is no such setting." for name in shared if name not in ours and name not in asked}
+    odd = {
+        name: "must be one line of text"
+        for name, value in shared.items()
+        if name in secret and value is not None and not _is_line(value)
+    }
+    told = (await _theirs(parts, caller, asked)).wrong if asked else {}
+    return {**unknown, **told, **GatewaySettings.faults_of(ours), **odd}
+
+
+def _secrets(parts: Parts, theirs: rpc.SettingsTable | None) -> set[str]:
+    """Names of settings whose values are sealed."""
+    rows = [*(row.as_dict() for row in parts.saved.table()), *(theirs.rows if theirs else ())]
+    return {row["name"] for row in rows if row["kind"] == "secret"}
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_SECRET and value.isprintable()
 
 
 def _refusal(wrong: Mapping[str, str]) -> Refused:

@@ -114,7 +114,7 @@ async def test_the_page_opens_without_a_network(window: Window, account: Account
 
 async def test_it_is_there_within_a_second(window: Window, account: Account) -> None:
     took: list[float] = []
-    for _ in range(3):
+    for _ in range(2):
         chat = await window(account)
         await expect(chat.field).to_be_focused()
         took.append(await chat.page.evaluate("performance.now()"))

@@ -101,8 +101,8 @@ async def test_the_order_is_column_conversation_composer(chat: Chat, account: Ac
     await chat.page.reload()
     await expect(chat.prose).to_be_visible()
     await expect(chat.page.get_by_role("link", name="Only one")).to_be_visible()
-    await tab_to(chat.page, "Message")
-    order = [await tab(chat.page) for _ in range(11)]
+    await tab_to(chat.page, "Model")
+    order = [await tab(chat.page) for _ in range(17)]
     assert order == [
         "New thread",
         "Hide threads",
@@ -113,8 +113,14 @@ async def test_the_order_is_column_conversation_composer(chat: Chat, account: Ac
         "Actions for Only one [[tokens=3]]",
         "Archive",
         f"Account: {account.username}",
+        "Show the workbench",
         "Conversation",
+        "Copy",
+        "More actions",
+        "Copy",
+        "More actions",
         "Message",
+        "Model",
     ]
 
 

@@ -55,7 +55,7 @@ function OwnZone({
   onToast,
 }: { setting: Setting } & Pick<AccountPartProps, 'onChanged' | 'onToast'>) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (!here || setting.value === here) return null;
+  if (!here || (setting.value || 'UTC') === here) return null;
   const use = () =>
     api
       .changeSettings({ [setting.name]: here })

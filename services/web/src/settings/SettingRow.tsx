@@ -65,7 +65,7 @@ export function SettingRow({ setting, onChanged, onToast, children }: SettingRow
       )}
       <p className="setting-foot small muted">
         <span className={`chip is-${setting.source}`}>{words.sources[setting.source]}</span>
-        <code>{setting.env || setting.name}</code>
+        {setting.env && <code>{setting.env}</code>}
         {setting.source === 'saved' && (
           <>
             <button

@@ -57,12 +57,12 @@ export function SettingsPage({ user, group, onToast }: SettingsPageProps) {
 
 /** The settings' own places, as links at the side; on a phone as one choice. */
 function Ways({ isAdmin, settings, group }: { isAdmin: boolean; settings: Setting[]; group: string }) {
-  const ways: [string, string][] = [
+  const own: Way[] = [
     ['', words.yours],
     ['providers', words.providers],
-    ...(isAdmin ? groupsOf(settings).map((name): [string, string] => [slug(name), name]) : []),
   ];
-  const isKnown = ways.some(([key]) => key === group);
+  const groups = isAdmin ? groupsOf(settings).map((name): Way => [slug(name), name]) : [];
+  const isKnown = [...own, ...groups].some(([key]) => key === group);
   return (
     <nav className="settings-ways" aria-label={words.pages}>
       <select
@@ -71,22 +71,38 @@ function Ways({ isAdmin, settings, group }: { isAdmin: boolean; settings: Settin
         value={isKnown ? group : ''}
         onChange={(event) => navigate(settingsPath(event.target.value))}
       >
-        {ways.map(([key, label]) => (
+        {[...own, ...groups].map(([key, label]) => (
           <option key={key} value={key}>
             {label}
           </option>
         ))}
       </select>
-      <ul className="only-wide">
-        {ways.map(([key, label]) => (
-          <li key={key}>
-            <Link to={settingsPath(key)} aria-current={key === group ? 'page' : undefined}>
-              {label}
-            </Link>
-          </li>
-        ))}
-      </ul>
+      <div className="only-wide">
+        <WayList ways={own} group={group} />
+        {groups.length > 0 && (
+          <>
+            <h2>{words.deployment}</h2>
+            <WayList ways={groups} group={group} />
+          </>
+        )}
+      </div>
     </nav>
+  );
+}
+
+type Way = [key: string, label: string];
+
+function WayList({ ways, group }: { ways: Way[]; group: string }) {
+  return (
+    <ul>
+      {ways.map(([key, label]) => (
+        <li key={key}>
+          <Link to={settingsPath(key)} aria-current={key === group ? 'page' : undefined}>
+            {label}
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -120,7 +136,13 @@ const slug = (name: string) =>
 
 const ofDeployment = (settings: Setting[]) => settings.filter((setting) => setting.level === 'deployment');
 
-const groupsOf = (settings: Setting[]) => [...new Set(ofDeployment(settings).map((setting) => setting.group))];
+/** What people look for most; the others follow as the server has them. */
+const FIRST = ['Models', 'Search', 'The web', 'Agents', 'Accounts'];
+
+function groupsOf(settings: Setting[]): string[] {
+  const names = new Set(ofDeployment(settings).map((setting) => setting.group));
+  return [...FIRST.filter((name) => names.has(name)), ...[...names].filter((name) => !FIRST.includes(name))];
+}
 
 const ofGroup = (settings: Setting[], group: string) =>
   ofDeployment(settings).filter((setting) => slug(setting.group) === group);

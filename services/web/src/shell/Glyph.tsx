@@ -7,7 +7,10 @@ function hash(seed: string): number {
   // FNV-1a: short, and spreads ids that differ in one letter.
   let value = 0x811c9dc5;
   for (const character of seed) value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-  return value;
+  // Murmur's last steps: without them its lowest bits, which choose tone and shape, hardly differ.
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return (value ^ (value >>> 16)) >>> 0;
 }
 
 const SHAPES = [

@@ -6,6 +6,7 @@ export const settings = {
   yours: 'Yours',
   account: 'Account',
   providers: 'Providers',
+  deployment: 'This deployment',
   failed: 'The settings could not be loaded.',
   forAdmins: 'These settings are for administrators.',
   sources: { environment: 'From the environment', saved: 'Saved', default: 'Default' },

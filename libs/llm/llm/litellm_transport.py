@@ -157,7 +157,7 @@ class Exchange(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The bytes of the answer, as they come."""
+    """The events of the answer, each as plain as can be: litellm stumbles over comments between Gemini's."""
 
     def __init__(self, exchange: Exchange, response: aiohttp.ClientResponse) -> None:
         self._exchange = exchange
@@ -176,15 +176,17 @@ class _Body(httpx.AsyncByteStream):
                 exchange.error = None
                 data = b""
             try:
-                for event in splitter.feed(data) if data else splitter.end():
-                    exchange.see(event)
+                events = splitter.feed(data) if data else splitter.end()
             except EventTooLarge as error:
                 raise exchange.too_large() from error
+            for event in events:
+                exchange.see(event)
+            if events:
+                yield b"".join(b"data: %b\n\n" % event.replace(b"\n", b"\ndata: ") for event in events)
             if not data:
                 exchange.ended = True
                 return
             wait = tail if exchange.is_whole else silence
-            yield data
 
     async def aclose(self) -> None:
         # Back to the pool if it was read to its end, dropped if not.

@@ -9,6 +9,7 @@ from tests.browser.account import Account
 from tests.browser.chromium import WIDE
 from tests.browser.conftest import Window
 from tests.browser.looks import SIDEWAYS, look_over
+from tests.browser.test_keyboard import tab
 
 DEVICES = pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 ZOOMED = {"width": 640, "height": 400}
@@ -52,6 +53,9 @@ async def test_each_page(window: Window, settled: Account, phone: bool) -> None:
         await open_page(page, path, sign)
         await look_over(page, name)
         if not phone:
+            await page.locator("main").focus()
+            for _ in range(12):
+                await tab(page)  # which sees to it that the focus is seen
             await page.set_viewport_size(ZOOMED)
             await expect(page.get_by_role("navigation", name="Threads")).to_have_count(0)
             assert await page.evaluate(SIDEWAYS) == [], f"{name} at 200 %"
@@ -71,7 +75,7 @@ async def test_an_agent_from_a_starter_to_what_its_model_sees(window: Window, ac
     await expect(page.get_by_text("Not saved yet")).to_be_visible()
     await look_over(page, "agent")
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_role("heading", name="Ines the careful")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Ines the careful", level=2)).to_be_visible()
     await page.get_by_role("link", name="What does the model see?").click()
     await expect(page.get_by_text("Count twice.")).to_be_visible()
     await look_over(page, "sees")
@@ -79,7 +83,7 @@ async def test_an_agent_from_a_starter_to_what_its_model_sees(window: Window, ac
     await page.get_by_role("button", name="Archive").click()
     await expect(page.get_by_role("status").filter(has_text="Ines the careful is in the archive.")).to_be_visible()
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.get_by_role("heading", name="Ines the careful")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Ines the careful", level=2)).to_be_visible()
 
 
 async def test_a_setting_is_saved_shown_and_reset(window: Window, founder: Account) -> None:

@@ -54,8 +54,10 @@ export function Shell({ user, route }: { user: User; route: Route }) {
 
   const current = useThread(route.page === 'thread' ? route.thread : undefined);
   const named = current && (current.title ?? current.preview ?? strings.threads.untitled);
-  const title = named ?? titleOf(route);
-  const newFor = useNewThreadAgent(route);
+  const { items: agents } = useAgents();
+  const edited = route.page === 'agent' ? agents.find((agent) => agent.id === route.agent)?.name : undefined;
+  const title = named ?? edited ?? titleOf(route);
+  const newFor = route.page === 'new' ? (route.agent ?? agents.find((agent) => agent.is_default)?.id) : undefined;
   const opener =
     isColumnOpen && !isPhone ? null : (
       <>
@@ -139,13 +141,6 @@ function pathOf(route: Route): string {
   if (route.page === 'thread') return route.thread;
   if (route.page === 'settings') return `settings/${route.group}`;
   return 'agent' in route ? `${route.page}/${route.agent ?? ''}` : route.page;
-}
-
-/** Whose new thread is shown. */
-function useNewThreadAgent(route: Route): string | undefined {
-  const { items } = useAgents();
-  if (route.page !== 'new') return undefined;
-  return route.agent ?? items.find((agent) => agent.is_default)?.id;
 }
 
 function ownCommands(does: { newThread: () => void; toggleColumn: () => void; showKeys: () => void }): Command[] {

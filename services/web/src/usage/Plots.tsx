@@ -26,6 +26,8 @@ const HEIGHT = 200;
 const LEFT = 48;
 const BOTTOM = 24;
 const TOP = 8;
+/** Half as wide as “11-30”. */
+const HALF_A_DAY = 18;
 
 /** A column for each day, also for those on which nothing happened. */
 export function DayPlot({ items, measure, label, from, to }: PlotProps & { from: string; to: string }) {
@@ -68,7 +70,7 @@ export function DayPlot({ items, measure, label, from, to }: PlotProps & { from:
                 rx={Math.min(2, width / 4)}
               />
             )}
-            {index % every === 0 && (
+            {index % every === 0 && x + width / 2 + HALF_A_DAY <= whole && (
               <text className="plot-text" x={x + width / 2} y={HEIGHT - 6} textAnchor="middle">
                 {day.slice(5)}
               </text>

@@ -55,8 +55,9 @@ class Transit:
         self._mount = mount
         import hvac  # late: with keys in a file nobody needs it, nor the 12 MB that come with it
 
+        options: dict[str, Any] = {"timeout": login.timeout}  # seconds; hvac says int and passes any number on
         self._client = hvac.Client(
-            url=login.address, token=login.token or None, namespace=login.namespace or None, timeout=login.timeout
+            url=login.address, token=login.token or None, namespace=login.namespace or None, **options
         )
 
     async def current(self) -> str:

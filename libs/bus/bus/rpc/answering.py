@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from nats.aio.client import Client
@@ -97,7 +97,7 @@ class Answerer:
     async def _hear(
         self, subject: str, body: type[B], run: Callable[[Question[B], str], Awaitable[None]], *, queue: str
     ) -> None:
-        envelope = cast("type[Ask[B]]", Ask[body])  # pyright: ignore[reportInvalidTypeArguments]
+        envelope = Ask[body]  # made for this body, so that what is read is one
 
         async def heard(message: Msg) -> None:
             try:

@@ -57,8 +57,12 @@ def settings_of(
     told = json.dumps({"saved": values, "changes": dict(changes or {})})
     found: dict[str, Setting] = {}
     names = [service.name for service in SERVICES]
+
+    def ask(service: str) -> Any:
+        return _asked(service, told, data_dir)
+
     with ThreadPoolExecutor(len(names)) as threads:
-        for service, answer in zip(names, threads.map(lambda each: _asked(each, told, data_dir), names), strict=True):
+        for service, answer in zip(names, threads.map(ask, names), strict=True):
             for row in answer["rows"]:
                 setting = found.setdefault(row["name"], Setting(row["name"]))
                 setting.rows[service] = row

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from chassis.configuration import key_path
 from cli.up.folder import DataFolder
@@ -75,10 +76,11 @@ def _key(path: Path, noted: str | None, folder: DataFolder) -> str:
             raise Refused(_missing(path, folder))
         return _made(path)
     _refuse_open(path)
-    names = list(kept.get("keys") or ()) if isinstance(kept, dict) else []
+    content = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
+    names = [str(name) for name in content.get("keys") or ()]
     if not names or (noted is not None and noted not in names):
         raise Refused(_missing(path, folder))
-    return noted or str(kept.get("current"))
+    return noted or str(content.get("current"))
 
 
 def _made(path: Path) -> str:

@@ -43,7 +43,7 @@ def key_context(provider_id: UUID) -> str:
     return f"provider/{provider_id}"
 
 
-_COLUMNS = tuple(getattr(Provider, name) for name in SavedProvider.__slots__)
+_COLUMNS: tuple[Any, ...] = tuple(getattr(Provider, name) for name in SavedProvider.__slots__)
 
 
 async def list_of(session: Session, owner: UUID | None) -> list[SavedProvider]:
@@ -73,15 +73,10 @@ async def add(
     """After the others of its owner. Raises `NameTaken`."""
     last = select(func.coalesce(func.max(Provider.position), -1) + 1).where(_owned_by(owner)).scalar_subquery()
     values = {"name": name, "kind": kind, "base_url": base_url, "key_sealed": key_sealed, "key_hint": key_hint}
+    adding: Any = insert(Provider).values(id=provider_id or uuid7(), user_id=owner, position=last, **values)
     try:
         async with session.begin_nested():
-            row = (
-                await session.execute(
-                    insert(Provider)
-                    .values(id=provider_id or uuid7(), user_id=owner, position=last, **values)
-                    .returning(*_COLUMNS)
-                )
-            ).one()
+            row = (await session.execute(adding.returning(*_COLUMNS))).one()
     except IntegrityError as taken:
         raise NameTaken(name) from taken
     return SavedProvider(*row)
@@ -94,16 +89,11 @@ async def change(
 
     Raises `NameTaken`.
     """
+    mine = (_owned_by(owner), Provider.id == provider_id)
+    changing: Any = update(Provider).where(*mine).values(updated_at=func.now(), **changes)
     try:
         async with session.begin_nested():
-            row = (
-                await session.execute(
-                    update(Provider)
-                    .where(_owned_by(owner), Provider.id == provider_id)
-                    .values(updated_at=func.now(), **changes)
-                    .returning(*_COLUMNS)
-                )
-            ).first()
+            row = (await session.execute(changing.returning(*_COLUMNS))).first()
     except IntegrityError as taken:
         raise NameTaken(str(changes.get("name"))) from taken
     return None if row is None else SavedProvider(*row)

@@ -74,8 +74,11 @@ async def all_sealed(session: Session) -> list[tuple[str, Any, bytes]]:
     """Everything that is sealed: which table, which row, and the bytes. For rotation."""
     named = select(DeploymentSetting.name, DeploymentSetting.sealed).where(DeploymentSetting.sealed.is_not(None))
     keyed = select(Provider.id, Provider.key_sealed).where(Provider.key_sealed.is_not(None))
-    found = [("deployment_settings", name, sealed) for name, sealed in await session.execute(named)]
-    return [*found, *(("providers", row, sealed) for row, sealed in await session.execute(keyed))]
+    found: list[tuple[str, Any, bytes]] = []
+    for table, query in (("deployment_settings", named), ("providers", keyed)):
+        for row, sealed in await session.execute(query):
+            found.append((table, row, sealed or b""))
+    return found
 
 
 async def put_sealed(session: Session, table: str, row: Any, old: bytes, new: bytes) -> bool:

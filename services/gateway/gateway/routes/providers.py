@@ -260,7 +260,7 @@ async def pull_model(wish: PullWish, caller: CallerOf, parts: PartsOf) -> Respon
     return ProgressStream(first, progress)
 
 
-@routes.delete("/api/ollama/pull", scope="admin", status_code=204)
+@routes.delete("/api/ollama/pull", scope="admin", status_code=204, errors=(400, 413, 415, 422))
 async def stop_pull(wish: PullWish, caller: CallerOf, parts: PartsOf) -> None:
     """Stops fetching it, whoever began. What came so far is kept for the next time."""
     body = rpc.PullWish(provider=wish.provider, model=wish.model)

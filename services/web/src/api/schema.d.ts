@@ -398,7 +398,8 @@ export interface paths {
         put?: never;
         /**
          * Send Chat Message
-         * @description Sends the last message of a chat and streams its answer; the chat is made on first use.
+         * @description Sends the last message of a chat and streams its answer; the chat is made on first use. 404 if it was deleted and
+         *     may still be brought back.
          */
         post: operations["send_chat_message"];
         delete?: never;
@@ -4934,6 +4935,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description Not there, or not yours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description In conflict with what is there */
             409: {
                 headers: {
@@ -5434,8 +5444,8 @@ export interface operations {
                 /** @description The last day; today, if left out. */
                 to?: string | null;
                 by?: "day" | "agent" | "model" | "thread" | "user";
-                /** @description Whose days, as in Europe/Berlin. */
-                zone?: string;
+                /** @description As in Europe/Berlin; else your settings'. */
+                zone?: string | null;
                 /** @description Of all users; for administrators. */
                 everyone?: boolean;
                 /** @description Items at most, beside days. */
@@ -6289,6 +6299,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Malformed JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Not signed in, or the token is not valid */
             401: {
                 headers: {
@@ -6300,6 +6319,33 @@ export interface operations {
             };
             /** @description A foreign origin, or a scope that the credential lacks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Other media than JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Well-formed, and not what this route takes */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from contracts.hints import Hint
 from contracts.subjects import hint_subject
 from store.repositories import inspector, messages
+from tests.kit.gateway import Gateway, person_at
 from tests.kit.model import ScriptedModel
 from tests.kit.runner import Door, runner_on
 from tests.kit.stack import Servers
@@ -189,7 +190,7 @@ async def test_what_the_model_saw_is_kept_once_for_all_turns_that_saw_the_same(
 ) -> None:
     await set_agent(door, standing_orders="Only in rhymes.")
     thread = await door.thread()
-    turn_ids = [(await door.say(thread, words)).turn_id for words in ("see one", "see two")]
+    turn_ids = [(await door.say(thread, words, busy="queue")).turn_id for words in ("see one", "see two")]
     for turn_id in turn_ids:
         await door.hear(turn_id)
     sent = [model.served(user=words)[0]["messages"][0]["content"] for words in ("see one", "see two")]
@@ -210,3 +211,45 @@ async def test_a_page_of_messages_says_who_answered(door: Door) -> None:
     async with door.store.session(door.user_id) as session:
         (_, answer), _ = await messages.page(session, thread)
     assert answer["metadata"]["retinue"]["model"] == "openai/first"
+
+
+def test_a_turn_can_be_looked_into(gateway: Gateway, runner: Any, model: ScriptedModel) -> None:
+    person, stranger = person_at(gateway), person_at(gateway)
+    ask = person.program
+    agent = ask.get("/api/agents").json()["items"][0]["id"]
+    ask.patch(f"/api/agents/{agent}", json={"fallback_models": ["openai/third"], "standing_orders": "Be exact."})
+    thread = ask.post("/api/threads").json()["id"]
+    sent = ask.post(f"/api/threads/{thread}/turn", json={"message": "fail first, look inside with a sum"})
+    assert "Two." in sent.text
+    turn_id = sent.headers["x-retinue-turn"]
+    turn = ask.get(f"/api/turns/{turn_id}").json()
+    assert (turn["status"], turn["ended_by"], turn["model"]) == ("finished", "reply", "openai/third")
+    first, second = turn["steps"]
+    assert [(each["model_asked"], each["outcome"]) for each in first["attempts"]] == [
+        ("openai/first", "model_busy"),
+        ("openai/first", "model_busy"),
+        ("openai/third", "tool_calls"),
+    ]
+    (call,) = first["calls"]
+    assert (call["name"], call["state"], call["hosted"]) == ("calculator", "done", False)
+    assert call["input_size"] == len('{"expression":"1+1"}')
+    assert (len(second["attempts"]), second["calls"]) == (1, [])
+    assert turn["duration_ms"] >= turn["first_token_ms"] >= 0
+    assert turn["usage"]["output"] > 0
+    assert turn["usage"]["cost_micros"] is None, "nobody knows a price"
+    assert turn["usage"]["unknown_cost"] >= 4
+
+    seen = ask.get(f"/api/turns/{turn_id}/prompt").json()
+    (served, *_) = model.served(model="third", user="fail first, look inside with a sum")
+    assert "\n\n".join(block["text"] for block in seen["blocks"]) == served["messages"][0]["content"]
+    assert [block["stable"] for block in seen["blocks"]] == [True] * (len(seen["blocks"]) - 1) + [False]
+    assert seen["messages"] == [{"role": "user", "text": "fail first, look inside with a sum", "calls": [], "results": []}]
+    assert [tool["name"] for tool in seen["tools"]] == served["tools"]
+
+    later = ask.post(f"/api/threads/{thread}/turn", json={"message": "and now"}).headers["x-retinue-turn"]
+    _, answer, last, _ = ask.get(f"/api/turns/{later}/prompt").json()["messages"]
+    assert answer["calls"][0]["input"] == {"expression": "1+1"}
+    assert answer["results"][0]["output"] == {"expression": "1+1", "result": 2}
+    assert last["text"] == "Two."
+    for path in (f"/api/turns/{turn_id}", f"/api/turns/{turn_id}/prompt"):
+        assert stranger.program.get(path).status_code == 404

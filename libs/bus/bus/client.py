@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -38,6 +39,15 @@ _SMALL = 64 * 1024
 """A message that is not whole yet and larger than this is left to nats-py, which does not copy it at each read."""
 
 
+_clients: weakref.WeakSet[BusClient] = weakref.WeakSet()
+
+
+def transferred() -> tuple[int, int]:
+    """Payload bytes that this process's clients have received, and sent."""
+    counts = [client.stats for client in _clients]
+    return sum(count["in_bytes"] for count in counts), sum(count["out_bytes"] for count in counts)
+
+
 def directly(handle: Handle) -> Callable[[Msg], Awaitable[None]]:
     """A callback for `subscribe` that is called without queue and task, where the client is ours."""
 
@@ -57,6 +67,7 @@ class BusClient(Client):
         self._wrote = self._published = 0.0
         self._gap = _PAUSE
         self._writing: asyncio.TimerHandle | None = None
+        _clients.add(self)
 
     async def publish(
         self, subject: str, payload: bytes = b"", reply: str = "", headers: Mapping[str, str] | None = None

@@ -6,15 +6,32 @@ Labels are small closed sets (an outcome, a pool, a path); a user, thread, turn 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.gc_collector import GCCollector
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from bus.client import transferred
+
+
+class BusCollector(Collector):
+    """What the process's own connection to the bus has carried."""
+
+    def collect(self) -> Iterable[Metric]:
+        received, sent = transferred()
+        carried = CounterMetricFamily("retinue_bus_bytes", "payload bytes over the bus", labels=["direction"])
+        carried.add_metric(["received"], received)
+        carried.add_metric(["sent"], sent)
+        yield carried
+
 
 REGISTRY = CollectorRegistry()
+REGISTRY.register(BusCollector())
 ProcessCollector(registry=REGISTRY)
 PlatformCollector(registry=REGISTRY)
 GCCollector(registry=REGISTRY)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bus.client import BusClient
 from chassis import metrics
 
 
@@ -19,3 +20,11 @@ def test_names_without_prefix_and_ids_as_labels_are_refused():
         metrics.gauge("queue_depth", "waiting")
     with pytest.raises(ValueError, match="ids as labels: turn_id"):
         metrics.counter("retinue_bad_total", "bad", ("turn_id",))
+
+
+def test_what_the_bus_carried_is_counted() -> None:
+    client = BusClient()
+    client.stats["in_bytes"], client.stats["out_bytes"] = 7_000_000_000, 5
+    said = metrics.render().decode()
+    assert 'retinue_bus_bytes_total{direction="received"} 7.0' in said
+    assert 'retinue_bus_bytes_total{direction="sent"} 5.0' in said

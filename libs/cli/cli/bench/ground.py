@@ -14,7 +14,9 @@ from typing import Any
 
 from cli.bench.load import Job
 from cli.bench.meters import cpu_seconds
+from cli.up import running
 from cli.up.embedded import EmbeddedStack, embedded_stack
+from cli.up.services import metrics_secret
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _MANY = "100000"
@@ -52,6 +54,12 @@ class Ground:
         """Seconds of CPU that the processes of this name have used so far."""
         return cpu_seconds(self.pids(kind))
 
+    def bus_bytes(self) -> int:
+        """Payload bytes that gateways and runners have sent to the bus and received from it so far."""
+        stack = running.ground_of(self.stack.data_dir)
+        rows = [row for row in self.stack.ps() if row["name"].startswith(("gateway", "turn-runner"))]
+        return sum(_bus_bytes(row["ports"][-1], stack.secrets[metrics_secret(row["name"])]) for row in rows)
+
     def _thread(self, token: str) -> tuple[str, str]:
         made, _ = self._post("/api/threads", {}, {"authorization": f"Bearer {token}"})
         return token, made["id"]
@@ -62,6 +70,13 @@ class Ground:
         with _OPENER.open(request, timeout=30) as answer:
             cookie = (answer.headers.get("set-cookie") or "").partition(";")[0]
             return json.load(answer), cookie
+
+
+def _bus_bytes(port: int, token: str) -> int:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"authorization": f"Bearer {token}"})
+    with _OPENER.open(request, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return round(sum(float(line.split()[-1]) for line in lines if line.startswith("retinue_bus_bytes_total{")))
 
 
 @contextmanager
@@ -75,7 +90,7 @@ def ground(keep: Path | None = None, environment: Mapping[str, str] | None = Non
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "",
             "RETINUE_MODEL": "openai/scripted",
-            "RETINUE_TITLES": "false",  # one more call for each first answer, of another kind than those that are measured
+            "RETINUE_TITLES": "false",  # calls of another kind than those that are measured
             "RETINUE_PORT": "0",
             "RETINUE_HOST": "127.0.0.1",
             "RETINUE_PUBLIC_URL": "",

@@ -17,7 +17,6 @@ from cli.bench import report
 from cli.bench.figures import Goal
 from cli.bench.ground import Ground, ground
 from cli.bench.load import Job, Result
-from cli.bench.meters import transferred
 from cli.bench.play import play, warm_up
 from cli.bench.report import Say
 from cli.up import postgres, running
@@ -111,10 +110,9 @@ def _wait(seconds: float) -> int:
 
 def _while(standing: Ground, act: Callable[[], int]) -> Moved:
     """What moved while `act` ran, which returns the bytes that its reader received."""
-    nats = standing.pids("nats")
-    bus, wal = transferred(nats), _wal(standing)
+    bus, wal = standing.bus_bytes(), _wal(standing)
     browser = act()
-    return Moved(browser, transferred(nats) - bus, _wal(standing) - wal)
+    return Moved(browser, standing.bus_bytes() - bus, _wal(standing) - wal)
 
 
 def _wal(standing: Ground) -> int:

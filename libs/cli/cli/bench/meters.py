@@ -26,12 +26,6 @@ def resident(pids: list[int]) -> float:
     return sum(psutil.Process(pid).memory_info().rss for pid in pids) / MB
 
 
-def transferred(pids: list[int]) -> int:
-    """Bytes read and written by them, sockets and files alike."""
-    counts = [psutil.Process(pid).io_counters() for pid in pids]
-    return sum(count.read_chars + count.write_chars for count in counts)
-
-
 @dataclass
 class Samples:
     """A value over time: seconds since the beginning, and the value."""

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -43,9 +44,14 @@ CLAUDE, GEMINI = "anthropic/claude-sonnet-4-5", "gemini/gemini-3-flash-preview"
 BOTH = pytest.mark.parametrize("model_id", [CLAUDE, GEMINI])
 
 
+@pytest.fixture(scope="module")
+async def imported() -> None:
+    """The first import is no part of anybody's patience."""
+    await library()
+
+
 @pytest.fixture
-async def models(scripted: ScriptedModel) -> AsyncIterator[Models]:
-    await library()  # the first import is no part of anybody's patience
+async def models(scripted: ScriptedModel, imported: None) -> AsyncIterator[Models]:
     url = scripted.url.removesuffix("/v1")
     providers = tuple(Provider(kind, kind, base_url=url, key="secret-key-1") for kind in ("anthropic", "gemini"))
     patience = Patience(connect=0.5, first_byte=1, silence=0.5, tail=0.2)
@@ -88,6 +94,12 @@ def said(events: list[Event]) -> Assistant:
             reasoning.append(Reasoning(thought, event.provider, event.data))
             thought = ""
     return Assistant(text_of(events), calls_of(events), tuple(reasoning))
+
+
+def test_what_the_library_maps_into_a_process(imported: None):
+    # tests/integration/test_fast_path.py looks for these in a runner that should have none of them.
+    mapped = Path("/proc/self/maps").read_text()
+    assert [folder for folder in ("/litellm/", "/tiktoken/") if folder in mapped] == ["/litellm/", "/tiktoken/"]
 
 
 @BOTH

@@ -35,10 +35,12 @@ class Reader(Protocol):
     finished: the provider has ended the answer; all that may still come is usage.
     """
 
-    usage: Usage | None
     begun: bool
     started: bool
     done: bool
+
+    @property
+    def usage(self) -> Usage | None: ...
 
     @property
     def finished(self) -> bool: ...

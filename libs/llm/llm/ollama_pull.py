@@ -1,7 +1,7 @@
 """Fetches a model into an Ollama server, and says how far it has got."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +67,7 @@ async def pull(provider: Provider, model: str, connections: Connections) -> Asyn
     raise StreamBroken(f"{model}: {provider.name} ended before the model was there", reason="unfinished")
 
 
-async def _lines(response: aiohttp.ClientResponse, silence: float) -> AsyncIterator[Any]:
+async def _lines(response: aiohttp.ClientResponse, silence: float) -> AsyncGenerator[Any]:
     splitter = LineSplitter(LINE_LIMIT)
     while True:
         async with asyncio.timeout(silence):

@@ -166,7 +166,8 @@ class ResponsesReader(JsonReader):
             self._failed(event, events)
         if usage := response.get("usage"):
             self.usage = _usage(usage, self._charged)
-        raw = str((response.get("incomplete_details") or {}).get("reason") or response.get("status") or "completed")
+        why: dict[str, Any] = response.get("incomplete_details") or {}
+        raw = str(why.get("reason") or response.get("status") or "completed")
         reason: FinishReason = INCOMPLETE.get(raw, "stop" if raw == "completed" else "other")
         self._finish = Finish("tool_calls" if self._told and reason == "stop" else reason, raw)
         self._finished = self.done = True

@@ -52,8 +52,9 @@ class AnthropicWire(Wire):
     def check(cls, asked: Asked, body: dict[str, Any]) -> None:
         if not body.get("max_tokens"):
             raise Unacceptable("max_tokens: Field required")
-        thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
-        if thinks and int(body["thinking"].get("budget_tokens") or 0) >= body["max_tokens"]:
+        thinking: dict[str, Any] = body.get("thinking") or {}
+        thinks = thinking.get("type") in ("enabled", "adaptive")
+        if thinks and int(thinking.get("budget_tokens") or 0) >= body["max_tokens"]:
             raise Unacceptable("`max_tokens` must be greater than `thinking.budget_tokens`.")
         for at, message in enumerate(asked.messages):
             for block in _blocks(message, "thinking"):

@@ -86,9 +86,9 @@ class ResponsesWire(Wire):
             part = {"type": "summary_text", "text": ""}
             yield self._of_item("response.reasoning_summary_part.added", summary_index=0, part=part)
             return
-        message = {"id": f"msg_{self.record.number}", "type": "message", "role": "assistant", "content": []}
-        yield self._added({**message, "status": "in_progress"})
-        part = {"type": "output_text", "text": "", "annotations": []}
+        message: dict[str, Any] = {"id": f"msg_{self.record.number}", "type": "message", "role": "assistant"}
+        yield self._added({**message, "content": [], "status": "in_progress"})
+        part: dict[str, Any] = {"type": "output_text", "text": "", "annotations": []}
         yield self._of_item("response.content_part.added", content_index=0, part=part)
 
     def around(self, *, reasoning: bool) -> tuple[bytes, bytes]:

@@ -6,7 +6,7 @@ import type { Setting, SettingValue } from '../api/shapes';
 import type { Toast } from '../shell/toast';
 import { strings } from '../strings';
 import { ModelSelect } from './ModelSelect';
-import { refreshModels } from './models';
+import { refreshModels, useModels } from './models';
 
 const words = strings.settings;
 
@@ -133,20 +133,29 @@ function Control(props: ControlProps) {
         </select>
       );
     case 'model':
-      return (
-        <ModelSelect
-          id={id}
-          describedBy={hint}
-          isDisabled={isBusy}
-          value={typeof setting.value === 'string' && setting.value ? setting.value : null}
-          onChange={onSave}
-        />
-      );
+      return <ModelControl {...props} />;
     case 'secret':
       return <Secret {...props} />;
     default:
       return <TextControl {...props} />;
   }
+}
+
+/** `model_cheap` does the role `cheap`; `model_override` is for nobody until it is set. */
+function ModelControl({ setting, id, hint, isBusy, onSave }: ControlProps) {
+  const { models } = useModels();
+  const role = /^model_(\w+)$/.exec(setting.name)?.[1];
+  const stands = role === undefined ? models?.default : models?.roles[role]?.model;
+  return (
+    <ModelSelect
+      id={id}
+      describedBy={hint}
+      isDisabled={isBusy}
+      nothing={stands ? strings.modelSelect.byDefault(stands) : words.noModel}
+      value={typeof setting.value === 'string' && setting.value ? setting.value : null}
+      onChange={onSave}
+    />
+  );
 }
 
 function TextControl({ setting, id, hint, isBusy, onSave }: ControlProps) {
@@ -234,10 +243,11 @@ function Secret({ setting, id, hint, isBusy, onSave }: ControlProps) {
 
 /** `model_cheap` → “Model cheap”; `user.search_city` → “Search city”. */
 export function labelOf(setting: Setting): string {
-  const name = setting.name
+  const parts = setting.name
     .replace(/^user\./, '')
-    .replace(/[_.-]+/g, ' ')
-    .toLowerCase();
+    .toLowerCase()
+    .split(/[_.-]+/);
+  const name = parts.map((part) => words.spelled[part] ?? part).join(' ');
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
@@ -248,7 +258,10 @@ function sentence({ description, unit }: Setting): string {
 }
 
 function shown(setting: Setting, value: SettingValue): string {
-  if (setting.kind === 'secret') return value ? words.secretSet : words.secretNone;
+  if (setting.kind === 'secret') {
+    if (!value) return words.secretNone;
+    return typeof value === 'string' && !/^[*•…]+$/.test(value) ? value : words.secretSet; // the rest is masked already
+  }
   if (typeof value === 'boolean') return value ? words.on : words.off;
   return value === null || value === '' ? words.nothing : String(value);
 }

@@ -27,6 +27,23 @@ export const settings = {
   off: 'Off',
   byDefault: (value: string) => `default: ${value}`,
   nothing: 'nothing',
+  noModel: 'None',
+  /** Words of a setting's name that are written otherwise. */
+  spelled: {
+    openai: 'OpenAI',
+    openrouter: 'OpenRouter',
+    searxng: 'SearXNG',
+    nats: 'NATS',
+    redis: 'Redis',
+    url: 'URL',
+    urls: 'URLs',
+    api: 'API',
+    http: 'HTTP',
+    https: 'HTTPS',
+    cors: 'CORS',
+    otlp: 'OTLP',
+    ip: 'IP',
+  } as Record<string, string>,
   changeFailed: (what: string) => `That did not work. ${what}`,
   zoneHere: (zone: string) => `Use ${zone}`,
 };

@@ -111,7 +111,7 @@ create trigger message_words_write after insert on message_parts
 
 -- The newest messages of `retinue_user()` that say all this, the newest first. The newest 400 are looked through one by
 -- one, which ends soon for words that are everywhere; the index knows the others, which is soon done for words that are
--- rare. Of a phrase whose words stand apart in more than 5,000 messages, the newest 5,000 are looked at.
+-- rare. Of a phrase whose words stand apart in more than 3,000 messages, the newest 3,000 are looked at.
 create function retinue_search(phrases text[], is_prefix boolean, before uuid, most integer)
     returns table (message_id uuid, thread_id uuid) language plpgsql stable security definer rows 50
     set search_path = public, pg_temp set enable_seqscan = off as $$
@@ -147,7 +147,7 @@ begin
             select h.message_id, h.thread_id from message_words h where h.words @@ own
         ), older as materialized (
             select h.message_id, h.thread_id from hits h join threads t on t.id = h.thread_id
-            where h.message_id < reached and t.deleted_at is null order by h.message_id desc limit 5000
+            where h.message_id < reached and t.deleted_at is null order by h.message_id desc limit 3000
         )
         select o.message_id, o.thread_id from older o
         where not is_phrase or (select w.words @@ wanted from message_words w where w.message_id = o.message_id)

@@ -43,6 +43,11 @@ class Known:
     def facts(self, model_id: str, provider: Provider) -> ModelFacts:
         return self._facts.get(model_id, ModelFacts(model_id, "", provider.name))
 
+    def resolve_alias(self, model_id: str, providers: Sequence[Provider]) -> str:
+        if model_id == "~gone-latest":
+            raise NotConfigured("no provider has a model of the family “gone”")
+        return model_id.replace("~a-latest", "lab/a")
+
     def resolve(self, model_id: str, *, providers: Sequence[Provider], wants: Wants | None = None) -> Model:
         self.wants.append(wants)
         if model_id not in self._facts:
@@ -125,4 +130,8 @@ def test_a_conversation_too_long_for_one_model_goes_to_the_next_that_reads_it() 
 
 def test_nobody_to_ask_first_is_said_at_once() -> None:
     with pytest.raises(NotConfigured, match="lab/a"):
-        lineup(Known(b=FACTS), "lab/b")
+        lineup(Known(c=FACTS), "lab/b", "~gone-latest")
+
+
+def test_a_fallback_answers_where_the_chosen_model_is_not_to_be_had() -> None:
+    assert lineup(Known(b=FACTS), "~gone-latest", "lab/b").current.id == "lab/b"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
+from llm import NotConfigured
 from llm.provider import Provider
 from turn_runner.roles import Roles
 
@@ -34,6 +35,8 @@ class Choices:
 
 class Catalogue:
     def resolve_alias(self, model_id: str, providers: Sequence[Provider]) -> str:
+        if model_id == "~gone-latest":
+            raise NotConfigured("no provider has a model of the family “gone”")
         return model_id.replace("~gpt-latest", "openai/gpt-7")
 
     def default(self, provider: Provider, role: Literal["chat", "cheap"] = "chat") -> str | None:
@@ -81,6 +84,10 @@ def test_without_any_provider_the_demo_answers() -> None:
 def test_fallbacks_are_concrete_each_once_and_none_under_an_override() -> None:
     agent = Choices("~gpt-latest", "high", ["lab/x", "openai/gpt-7", "~gpt-latest", "lab/x", "lab/y"])
     assert roles(None, OPENAI).chat(agent).fallbacks == ("lab/x", "lab/y")
+    assert roles(None, OPENAI).chat(Choices("a/b", fallback_models=["~gone-latest"])).fallbacks == ("~gone-latest",)
+    assert roles().chat(Choices("~gone-latest", fallback_models=["a/b"])).model_id == "~gone-latest"
+    with pytest.raises(NotConfigured, match="gone"):
+        roles().chat(Choices("~gone-latest"))
     assert roles(Wishes(model_override="o/o"), OPENAI).chat(agent).fallbacks == ()
 
 

@@ -77,6 +77,7 @@ class Callees:
 
     def of(self, model_id: str, effort: str | None) -> Callee:
         """Raises `NotConfigured`."""
+        model_id = self.catalogue.resolve_alias(model_id, self.providers)
         provider = named(model_id.partition("/")[0], self.providers)
         facts = self.catalogue.facts(model_id, provider) if provider else _facts_of_nobody(model_id)
         wants = Wants(hosted_search=means.wants_hosted(facts, self.settings), reasoning=facts.reasoning)
@@ -90,12 +91,17 @@ class Lineup:
     """The chosen model and those to ask next; whoever has once answered stays for the rest of the turn."""
 
     def __init__(self, callees: Callees, chosen: Chosen, place: HostedSearch) -> None:
-        """Raises `NotConfigured` if there is nobody to ask first."""
+        """Raises `NotConfigured`, about the chosen model, if neither that nor a fallback can be asked."""
         self.chosen = chosen
         self.place = place
         self._callees = callees
         self._left = list(chosen.fallbacks)
-        self.current = callees.of(chosen.model_id, chosen.effort)
+        try:
+            self.current = callees.of(chosen.model_id, chosen.effort)
+        except NotConfigured as missing:
+            if not self.next(missing):
+                raise
+            log.warning("the chosen model cannot be asked", model=chosen.model_id, reason=missing.text)
 
     def request(self, messages: Sequence[Message], offer: Sequence[Tool[Any]]) -> Request:
         return self.current.request(messages, offer, self.place)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from llm import demo
+from llm import NotConfigured, demo
 from llm.provider import Provider, named
 
 Source = Literal["override", "turn", "thread", "agent", "user", "deployment", "default"]
@@ -55,7 +55,7 @@ class Choices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who is asked first, who next, and how hard they shall think; ids are concrete."""
+    """Who is asked first, who next, and how hard they shall think; ids are concrete where their provider is there."""
 
     model_id: str
     source: Source
@@ -72,9 +72,15 @@ class Roles:
     catalogue: Known
 
     def chat(self, choices: Choices | None, *, turn_model: str | None = None, goes_on: bool = False) -> Chosen:
-        """Who answers. `turn_model` is what the turn itself names: its sender's wish, or the model that it had."""
+        """Who answers. `turn_model` is what the turn itself names: its sender's wish, or the model that it had.
+
+        Raises `NotConfigured` for an alias that nobody answers to, unless there are fallbacks.
+        """
         wanted, source = next(self._wanted(choices, turn_model, goes_on))
-        model_id = self._concrete(wanted)
+        if choices is None or not choices.fallback_models:
+            model_id = self.catalogue.resolve_alias(wanted, self.providers)
+        else:
+            model_id = self._concrete(wanted)
         if choices is None:
             return Chosen(model_id, source)
         fallbacks = (self._concrete(each) for each in choices.fallback_models) if source != "override" else ()
@@ -115,4 +121,8 @@ class Roles:
         yield (self.catalogue.default(self.providers[0]) if self.providers else None) or demo.MODEL_ID, "default"
 
     def _concrete(self, model_id: str) -> str:
-        return self.catalogue.resolve_alias(model_id, self.providers)
+        """As it is where no provider has that family now: whoever asks for it learns so, another may be asked."""
+        try:
+            return self.catalogue.resolve_alias(model_id, self.providers)
+        except NotConfigured:
+            return model_id

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Select, case, func, insert, literal, select, tuple_, update
@@ -98,8 +98,8 @@ async def create(
     return thread_id
 
 
-async def change(session: Session, thread_id: UUID, values: Mapping[Literal["title", "model", "effort"], Any]) -> None:
-    """Sets what is named, and nothing else; null takes away."""
+async def change(session: Session, thread_id: UUID, values: Mapping[str, Any]) -> None:
+    """Sets title, model or effort, whichever is named; null takes away."""
     if values:
         await session.execute(update(Thread).where(Thread.id == thread_id).values(**values))
 

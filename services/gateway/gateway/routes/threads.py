@@ -40,8 +40,8 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Entries on a page at mos
 class ThreadWish(BaseModel):
     agent_id: UUID | None = Field(default=None, description="Whom to talk to; the default agent if left out.")
     title: Title | None = None
-    model: Name | None = Field(None, description="What answers here, instead of the agent's model.")
-    effort: Name | None = Field(None, description="How hard it shall think, instead of the agent's effort.")
+    model: Name | None = Field(default=None, description="What answers here, instead of the agent's model.")
+    effort: Name | None = Field(default=None, description="How hard it shall think, instead of the agent's effort.")
 
 
 class ThreadChange(BaseModel):

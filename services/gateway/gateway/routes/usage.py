@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -48,8 +48,6 @@ class UsageOut(SumsOut):
 
 
 class UsagePage(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
     items: list[UsageOut] = Field(description="Days in order, all of them; else what cost most first.")
     left_out: int = Field(description="Items beyond the limit; they are in the total.")
     total: SumsOut
@@ -91,7 +89,7 @@ async def get_usage(
         return _table(items, f"usage-by-{by}-{days.first}-{days.last}.csv")
     total = SumsOut(**asdict(used.total))
     page = {"items": items, "left_out": used.left_out, "total": total, "zone": zone}
-    return UsagePage(first=days.first, last=days.last, **page)
+    return UsagePage.model_validate({**page, "from": days.first, "to": days.last})
 
 
 async def _zone_of(parts: Parts, user_id: UUID) -> str:

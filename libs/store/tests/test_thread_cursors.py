@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from store.repositories.threads import BadCursor, ThreadInfo, _cursor, _read_cursor
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, 123456, tzinfo=UTC)
-THREAD = ThreadInfo(UUID(int=7), UUID(int=8), "web", None, None, NOW, NOW, False, None)
+THREAD = ThreadInfo(UUID(int=7), UUID(int=8), "web", None, None, NOW, NOW, False, None, None, False, None)
 
 
 MOMENTS = st.integers(0, 7000 * 365 * 86400).map(lambda seconds: NOW + timedelta(seconds=seconds))

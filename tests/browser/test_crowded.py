@@ -82,7 +82,7 @@ async def test_a_message_is_sent_once_however_often_enter_is_pressed(chat: Chat,
     await chat.page.keyboard.up("Enter")
     await chat.wait_for_end()
     assert [message["role"] for message in await account.messages(chat.thread)] == ["user", "assistant"]
-    await expect(chat.page.get_by_role("navigation").get_by_role("listitem")).to_have_count(1)
+    await expect(chat.page.get_by_role("navigation").get_by_role("link", name="Only once")).to_have_count(1)
 
 
 async def test_enter_belongs_to_an_input_method_that_composes(chat: Chat) -> None:

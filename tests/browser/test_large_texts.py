@@ -9,21 +9,22 @@ from tests.browser.test_large_answers import WATCH_STALLS
 from tests.kit.model import ScriptedModel
 
 LINES = 20_000
-CALM_MS = 1000
-"""A stall that one notices, and that is over before one wonders."""
+CALM_MS = 2500
+"""Half a second is what Chromium itself takes to paste so much; five times as long where others compute, too."""
 
-PASTE = """lines => {
+TO_CLIPBOARD = r"""async lines => {
     const text = Array.from({ length: lines }, (_, n) => `line ${n} of many`).join('\n');
-    document.querySelector('textarea').focus();
-    document.execCommand('insertText', false, text);
+    await navigator.clipboard.writeText(text);
     return text.length;
 }"""
 
 
 async def test_twenty_thousand_pasted_lines_do_not_freeze_the_page(chat: Chat) -> None:
+    await chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    pasted = await chat.page.evaluate(TO_CLIPBOARD, LINES)
     await chat.page.evaluate(WATCH_STALLS)
-    pasted = await chat.page.evaluate(PASTE, LINES)
-    await chat.field.press("End")
+    await chat.field.press("Control+v")
+    await expect(chat.send_button).to_be_enabled()
     await chat.field.press_sequentially(" [[tokens=5]]", delay=20)
     assert await chat.field.evaluate("field => field.value.length") == pasted + len(" [[tokens=5]]")
     typed = await chat.page.evaluate("window.longestStall")
@@ -51,4 +52,4 @@ async def test_a_paragraph_of_a_million_characters_does_not_stall_the_page(chat:
     assert len(await chat.prose.text_content() or "") >= 1_000_000
     shown = await chat.page.evaluate("window.longestStall")
     print(f"\nlongest stall: {came:.0f} ms while it came, {shown:.0f} ms when it was read again")
-    assert max(came, shown) < 2 * CALM_MS
+    assert max(came, shown) < CALM_MS

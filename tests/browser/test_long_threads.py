@@ -66,7 +66,7 @@ async def test_it_opens_at_once_and_scrolls_without_blanks_on_a_phone(
     chat = await on_a_slow_phone(window, account)
     await chat.page.add_init_script(f"({WATCH_OPENING})()")
     await chat.open(f"/t/{long_thread}")
-    opened: float = await (await chat.page.wait_for_function("window.openedAfter")).json_value()
+    opened: float = await (await chat.page.wait_for_function("() => window.openedAfter")).json_value()
     scrolled: dict[str, Any] = await chat.page.evaluate(SCROLL_UP, 150)
     print(f"\nopened after {opened:.0f} ms; scrolled {scrolled}")
     assert scrolled["blank"] == 0

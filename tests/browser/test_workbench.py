@@ -88,7 +88,8 @@ async def test_a_thread_keeps_the_model_that_was_chosen_for_it(chat: Chat, accou
     await expect(model).to_be_visible()
     options = await model.locator("option").evaluate_all("options => options.map(option => option.value)")
     chosen = options[-1]
-    await model.select_option(chosen)
+    async with chat.page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        await model.select_option(chosen)
     await chat.page.reload()
     await expect(model).to_have_value(chosen)
     async with account.api() as api:

@@ -99,6 +99,10 @@ export function Composer(props: ComposerProps) {
           value={draft.text}
           onChange={(event) => change(event.currentTarget.value)}
           onKeyDown={press}
+          onPaste={(event) => {
+            // Before it is in the field: to fit the field to a long text takes longer than to paste it.
+            if (event.clipboardData.getData('text/plain').length > LONG) event.currentTarget.classList.add('is-long');
+          }}
         />
         <div className="composer-foot">
           {choice}

@@ -47,12 +47,16 @@ const COMPONENTS: Components = {
       <span>{children}</span>
     ),
   img: ({ src, alt }) =>
-    typeof src === 'string' && isOurs(src) ? (
+    typeof src === 'string' && src !== '' && isOurs(src) ? (
       <a href={src} target="_blank" rel="noopener">
         <img src={src} alt={alt ?? ''} loading="lazy" />
       </a>
     ) : (
-      <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noopener noreferrer nofollow">
+      <a
+        href={typeof src === 'string' && src !== '' ? src : undefined}
+        target="_blank"
+        rel="noopener noreferrer nofollow"
+      >
         {strings.imageLeftOut(alt ?? '')}
       </a>
     ),

@@ -29,15 +29,17 @@ interface MessageProps {
   isLive: boolean;
   /** The newest one: the foot of the page says how it ended. */
   isLast: boolean;
+  /** Not among the newest: laid out only where it is looked at. */
+  isPast: boolean;
 }
 
-export const Message = memo(function Message({ message, sign, moment, isLive, isLast }: MessageProps) {
+export const Message = memo(function Message({ message, sign, moment, isLive, isLast, isPast }: MessageProps) {
   const time = moment === undefined ? null : <Time moment={moment} />;
   const { status, model } = factsOf(message);
   if (message.role === 'user') {
     return (
       <article className="message is-user" aria-label={strings.thread.you} data-message={message.id} tabIndex={-1}>
-        <div className="message-body" style={height(message)}>
+        <div className={isPast ? 'message-body is-past' : 'message-body'} style={isPast ? height(message) : undefined}>
           <OwnText text={textOf(message)} />
           <Files message={message} />
         </div>
@@ -65,7 +67,7 @@ export const Message = memo(function Message({ message, sign, moment, isLive, is
         </span>
         {!isLive && <MessageActions message={message} canTryAgain={canTryAgain} />}
       </div>
-      <div className="message-body" style={height(message)}>
+      <div className={isPast ? 'message-body is-past' : 'message-body'} style={isPast ? height(message) : undefined}>
         <Parts message={message} isLive={isLive} />
         {!isLive && <SourcesOf message={message} />}
       </div>

@@ -62,6 +62,7 @@ export function Messages(props: MessagesProps) {
                 moment={momentIn(message, newest[index + 1])}
                 isLive={isLive && message === last}
                 isLast={message === last}
+                isPast={index < newest.length - AT_ONCE}
               />
             ))}
             <Foot conversation={conversation} onAgain={onAgain} />
@@ -83,6 +84,7 @@ const List = memo(function List({ messages, sign, next }: { messages: UIMessage[
       moment={momentIn(message, messages[index + 1] ?? next)}
       isLive={false}
       isLast={false}
+      isPast
     />
   ));
 });

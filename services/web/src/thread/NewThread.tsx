@@ -87,7 +87,7 @@ function Sending({ message, sign }: { message: UIMessage; sign: string }) {
   return (
     <div className="scroller">
       <div className="messages">
-        <Message message={message} sign={sign} moment={undefined} isLive={false} isLast />
+        <Message message={message} sign={sign} moment={undefined} isLive={false} isLast isPast={false} />
         <div className="foot" role="status">
           <span className="foot-dot" />
           {strings.foot.sending}

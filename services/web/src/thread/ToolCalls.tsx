@@ -14,6 +14,8 @@ import { sourcesIn } from './sources';
 export type AnyToolPart = ToolUIPart | DynamicToolUIPart;
 
 const words = strings.tools;
+/** Shorter times are not worth a word. In s. */
+const NOTICED = 0.1;
 /** From so many calls in a row they share one line. */
 const FOLD_FROM = 3;
 
@@ -57,7 +59,7 @@ function ToolCall({ part, isLive }: { part: AnyToolPart; isLive: boolean }) {
         <Chevron />
         <Sign />
         <span className="line-words">{summary(part, isBusy)}</span>
-        {seconds !== undefined && <span className="line-time">{words.took(seconds)}</span>}
+        {seconds !== undefined && seconds >= NOTICED && <span className="line-time">{words.took(seconds)}</span>}
       </summary>
       <div className="line-body">{isOpen && <Insides part={part} />}</div>
     </details>

@@ -98,7 +98,8 @@ function isLive(content: HTMLElement): boolean {
   return content.querySelector('[aria-busy="true"]') !== null;
 }
 
-/** Earlier messages were put above: what the reader looks at stays where it is. */
+/** Earlier messages were put above: what the reader looks at stays where it is. Browsers with scroll anchoring see to
+ * that themselves, except for who stands at the very top. */
 function useEarlierAbove(
   box: RefObject<HTMLDivElement | null>,
   content: RefObject<HTMLDivElement | null>,
@@ -111,8 +112,13 @@ function useEarlierAbove(
     const scroller = box.current;
     const before = first.current;
     if (scroller && isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
-    else if (scroller && before?.message.isConnected) scroller.scrollTop += before.message.offsetTop - before.top;
+    else if (scroller && before?.message.isConnected && !isAnchored(scroller))
+      scroller.scrollTop += before.message.offsetTop - before.top;
     const message = content.current?.querySelector<HTMLElement>('[data-message]');
     first.current = message ? { message, top: message.offsetTop } : undefined;
   }, [firstId]);
+}
+
+function isAnchored(scroller: HTMLElement): boolean {
+  return CSS.supports('overflow-anchor', 'auto') && scroller.scrollTop > 0;
 }

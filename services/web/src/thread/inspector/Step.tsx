@@ -11,7 +11,7 @@ export function Step({ step, hasOthers }: { step: Run['steps'][number]; hasOther
   const { attempts, calls } = step;
   return (
     <section className="run-step">
-      {hasOthers && <h3>{words.step(step.step)}</h3>}
+      {hasOthers && <h3>{words.step(step.step + 1)}</h3>}
       <ul>
         {attempts.map((attempt, index) => (
           <Attempt

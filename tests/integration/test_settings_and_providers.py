@@ -276,6 +276,39 @@ def test_a_turn_is_served_with_its_key(user: Person, lab: ScriptedModel) -> None
     assert served["outcome"] == "finished"
 
 
+@pytest.mark.parametrize(
+    ("kind", "model", "wire"),
+    [
+        ("openai", "gpt-5.6-terra", "responses"),
+        ("openrouter", "meta/llama-4", "chat"),
+        ("ollama", "qwen3:8b", "ollama"),
+        ("anthropic", "claude-sonnet-5", "anthropic"),
+        ("gemini", "gemini-3.5-flash", "gemini"),
+    ],
+)
+def test_a_turn_on_every_wire(
+    admin: Person, user: Person, lab: ScriptedModel, kind: str, model: str, wire: str
+) -> None:
+    """Two steps with reasoning and parallel calls, whose results and reasoning the provider's own rules accept."""
+    address = lab.url if wire in ("chat", "responses") else lab.root
+    wish = {"name": f"at-{kind}", "kind": kind, "base_url": address, "key": KEY, "scope": "deployment"}
+    made = admin.browser.post("/api/providers", json=wish)
+    assert made.status_code == 201, made.text
+    thread = user.program.post("/api/threads", json={"title": kind}).json()["id"]
+    chosen = user.browser.patch(f"/api/threads/{thread}", json={"model": f"at-{kind}/{model}"})
+    assert chosen.status_code == 200, chosen.text
+    calls = 'tool=calculator:{"expression": "2+2"} tool=calculator:{"expression": "3+3"}'
+    said = {"message": f"On {wire} [[reasoning=3 {calls}]] [[reasoning=2 text=Finished.]]"}
+    with user.program.stream("POST", f"/api/threads/{thread}/turn", json=said) as stream:
+        assert "Finished." in "".join(stream.iter_text())
+    served = lab.served(user=f"On {wire} ")
+    assert [(record["wire"], record["step"], record["outcome"]) for record in served] == [
+        (wire, 0, "finished"),
+        (wire, 1, "finished"),
+    ]
+    assert admin.browser.delete(f"/api/providers/{made.json()['id']}").status_code == 204
+
+
 def test_a_users_own_key_is_theirs_alone_and_addresses_are_an_admins(
     admin: Person, user: Person, lab: ScriptedModel
 ) -> None:

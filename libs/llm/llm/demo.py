@@ -61,6 +61,8 @@ As soon as a provider is set, I am not used any more."""
 class DemoModel(Model):
     """The stand-in. `pace` is the time in seconds between two words; 0 sends them as fast as they are read."""
 
+    wire = "demo"
+
     def __init__(self, pace: float = PACE) -> None:
         self.id = MODEL_ID
         self._pace = pace

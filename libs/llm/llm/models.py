@@ -135,5 +135,7 @@ class Models:
         if name != AUTO:
             return name
         if found not in self._first:
-            self._first[found] = FirstModel(endpoint, self.connections, DEFAULT_MODEL["openai"], path=path)
+            # An Ollama without models says best itself that it has none.
+            otherwise = AUTO if found.kind == "ollama" else DEFAULT_MODEL["openai"]
+            self._first[found] = FirstModel(endpoint, self.connections, otherwise, path=path)
         return self._first[found]

@@ -74,6 +74,7 @@ EVERYBODY = {
         ("gemini/gemini-3.5-flash", Wants(), "gemini"),
         ("openrouter/meta/llama-4", Wants(hosted_search=True), "chat"),
         ("ollama/qwen3:8b", Wants(), "ollama"),
+        ("demo/tour", Wants(hosted_search=True), "demo"),
     ],
 )
 def test_each_kind_has_its_wire(model_id: str, wants: Wants, wire: str):

@@ -36,6 +36,17 @@ def _is_an_address(url: str) -> str:
     return url
 
 
+def _is_a_model(model_id: str) -> str:
+    provider, _, name = model_id.partition("/")
+    is_alias = provider.startswith("~") and len(provider) > 1
+    if model_id.split() != [model_id] or not ((provider and name) or is_alias):
+        raise ValueError("must be provider/model such as openai/gpt-5-mini, or an alias such as ~gpt-latest")
+    return model_id
+
+
+ModelId = Annotated[str, AfterValidator(_is_a_model)]
+"""The id of a model, or an alias."""
+
 PublicUrl = Annotated[str, AfterValidator(_is_an_address)]
 """The address under which people reach a deployment: what the supervisor and every service mean by it."""
 
@@ -246,14 +257,15 @@ class ServiceSettings(BaseSettings):
         changed: list[str] = []
         for name, field in type(self).model_fields.items():
             if _extra(field)["live"] and getattr(self, name) != getattr(newer, name):
-                self.__dict__[name] = getattr(newer, name)  # frozen to everybody else
+                object.__setattr__(self, name, getattr(newer, name))  # frozen to everybody else
                 changed.append(name)
         self._saved = newer._saved
         return changed
 
     def take_all(self, newer: Self) -> None:
         """Take over everything; for a start, before anybody has read a value."""
-        self.__dict__.update(newer.__dict__)
+        for name in type(self).model_fields:
+            object.__setattr__(self, name, getattr(newer, name))
         self._saved = newer._saved
 
     @classmethod
@@ -270,7 +282,11 @@ class ServiceSettings(BaseSettings):
                 try:
                     cls(**{name: value})
                 except ValidationError as refused:
-                    mine = [error["msg"] for error in refused.errors(include_input=False) if name in error["loc"]]
+                    mine = [
+                        error["msg"].removeprefix("Value error, ")
+                        for error in refused.errors(include_input=False)
+                        if name in error["loc"]
+                    ]
                     if mine:
                         wrong[name] = "; ".join(mine)
         return wrong

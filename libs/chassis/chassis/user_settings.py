@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from chassis.setting_rows import Kind, Row, kind_of
+from chassis.settings import ModelId
 
 PREFIX = "user."
 """Before the name of a user's setting where both levels are listed together."""
@@ -37,7 +38,7 @@ class UserSettings(BaseModel):
     zone: Annotated[Word, AfterValidator(_is_a_zone)] | None = _choice(
         "your time zone, such as Europe/Berlin: the local time that agents are told; UTC until it is set", "You"
     )
-    model: Annotated[str, StringConstraints(pattern=r"^\S{1,200}/\S{1,200}$|^~\S{1,200}$")] | None = _choice(
+    model: Annotated[ModelId, StringConstraints(max_length=400)] | None = _choice(
         "model of your agents that name none", "Models", "model"
     )
     effort: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")] | None = _choice(

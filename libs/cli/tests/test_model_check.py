@@ -42,6 +42,8 @@ def test_a_model_that_cannot_be_asked_is_said_by_name(
     [
         {},
         {"RETINUE_MODEL": "demo/tour"},
+        {"RETINUE_MODEL": "~gpt-latest", "OPENAI_API_KEY": "k"},
+        {"RETINUE_MODEL": "openai/~gpt-mini-latest", "OPENAI_API_KEY": "k"},
         {"OPENAI_API_KEY": "k"},
         {"RETINUE_MODEL": "openai/llama", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
     ],

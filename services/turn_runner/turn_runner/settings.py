@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 from pydantic_settings import NoDecode
 
-from chassis.settings import PublicUrl, ServiceSettings, print_table, setting
+from chassis.settings import ModelId, PublicUrl, ServiceSettings, print_table, setting
 
 if TYPE_CHECKING:
     from llm.provider import Provider
@@ -40,9 +40,6 @@ def _servers(value: list[str]) -> list[str]:
 
 Servers = Annotated[list[str], NoDecode, BeforeValidator(_listed), AfterValidator(_servers)]
 """Servers of models, each as `kind=address`."""
-
-ModelId = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^\S+/\S+$|^~\S+$")]
-"""`provider/model`, or an alias such as `~gpt-latest`."""
 
 
 class RunnerSettings(ServiceSettings):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.up import control, model_check, nats, postgres, probes, valkey
+from cli.up import control, keys, model_check, nats, postgres, probes, valkey
 from cli.up.account import postgres_account
 from cli.up.folder import LAYOUT, DataFolder
 from cli.up.lock import holder_of, is_held
@@ -45,7 +45,7 @@ def examine(root: Path, settings: UpSettings) -> list[Finding]:
         return [*findings, _model_to_come(), Finding("data folder", True, f"{root} will be made by the first start")]
     if not os.access(root, os.R_OK | os.X_OK):
         return [*findings, Finding("data folder", False, f"{root} is closed to this user: run this as its owner")]
-    findings += [_layout(folder), _disk(folder, settings), *_permissions(folder), *_account(folder)]
+    findings += [_layout(folder), _disk(folder, settings), *_keys(folder), *_permissions(folder), *_account(folder)]
     if holder_of(folder.lock) is None or not is_held(folder.lock):
         return [*findings, *_at_rest(folder, settings)]
     return [*findings, *_running(folder)]
@@ -79,6 +79,20 @@ def _disk(folder: DataFolder, settings: UpSettings) -> Finding:
     free = folder.free_bytes()
     detail = f"{free >> 20} MiB free, {settings.min_free_mb} MiB are needed (RETINUE_MIN_FREE_MB)"
     return Finding("disk", free >= settings.min_free_bytes, detail)
+
+
+def _keys(folder: DataFolder) -> Iterator[Finding]:
+    """Whether the keys that the last start found are still there."""
+    note = keys.note_of(folder)
+    if note is None or note.vault == "transit":
+        return
+    for path, is_needed in ((Path(note.keys), note.key), (Path(f"{note.keys}.openbao"), note.seal)):
+        if is_needed is not None:
+            there = path.exists()
+            found = (
+                path if there else f"{path} is missing: bring it back from its backup (`retinue keys export` made one)"
+            )
+            yield Finding("keys of secrets", there, str(found))
 
 
 def _permissions(folder: DataFolder) -> Iterator[Finding]:

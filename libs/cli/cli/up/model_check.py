@@ -17,10 +17,14 @@ def fault_of(environment: Mapping[str, str]) -> str | None:
     """What keeps the default model from being asked, in words; none if nothing is known to."""
     from llm import Models, ModelSettings, NotConfigured
 
+    named = environment.get("RETINUE_MODEL", "")
+    if "~" in (named[:1], named.partition("/")[2][:1]):
+        return None  # an alias: what it means is known when the provider has listed its models
     try:
         Models(ModelSettings.from_environment(environment)).resolve()
     except NotConfigured as wrong:
-        return f"the default model (RETINUE_MODEL) cannot be asked: {wrong}"
+        hope = ", unless a provider of that name is saved in the page" if named else ""
+        return f"the default model (RETINUE_MODEL) cannot be asked: {wrong}{hope}"
     return None
 
 

@@ -10,6 +10,10 @@ import './styles/workbench.css';
 import './styles/account.css';
 import './styles/admin.css';
 import './styles/pages.css';
+import './styles/agents.css';
+import './styles/settings.css';
+import './styles/usage.css';
+import './styles/palette.css';
 import { keepShell } from './shell/offlineShell';
 
 const root = document.getElementById('root');

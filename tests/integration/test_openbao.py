@@ -15,9 +15,14 @@ from chassis.pools import Pool
 from cli.up import keys, openbao
 from cli.up.embedded import start_embedded
 from cli.up.running import ground_of
+from contracts.ids import uuid7
+from llm import NotConfigured
+from store import Store
 from tests.kit.gateway import gateway_on, person_at
 from tests.kit.stack import QUIET, Servers, data_folder
 from tests.kit.waiting import eventually
+from turn_runner.providers import UsersProviders
+from turn_runner.settings import RunnerSettings
 from vault import KeysAway, NotOpened, Transit, TransitLogin, Vault
 from vault.envelope import Envelope
 
@@ -155,6 +160,31 @@ async def test_a_gateway_seals_with_it_and_starts_with_what_is_saved(bao: Bao, v
     sealed = await connection.fetchval("select key_sealed from providers")
     await connection.close()
     assert Envelope.unpack(sealed).key_id == "transit:retinue:v1"
+
+
+async def test_a_runner_goes_on_with_what_it_knows_while_nothing_can_be_opened(bao: Bao, threads: Pool) -> None:
+    """The provider is the one that the gateway saved above."""
+    stranger = uuid7()
+    store = Store(bao.servers.role_url("turn_runner"), bao.servers.role_url("turn_runner_system"), pool_size=2)
+    settings = RunnerSettings.read({"own_keys": False})
+    away = Vault(Transit(bao.login(address="http://127.0.0.1:9", timeout=1.0), threads))
+    with pytest.raises(NotConfigured, match="vault does not answer"):
+        await UsersProviders(store, away, settings).of(stranger)
+
+    class Leaving(Vault):
+        is_away = False
+
+        async def open(self, sealed: bytes, context: str) -> bytes:
+            return await (away if self.is_away else super()).open(sealed, context)
+
+    vault = Leaving(Transit(bao.login(), threads))
+    users = UsersProviders(store, vault, settings, remember=0.0)
+    (known,) = await users.of(stranger)
+    assert (known.name, known.key, known.is_own) == ("openai", SECRET.decode(), False)
+    assert SECRET.decode() not in repr(known)
+    vault.is_away = True
+    assert await users.of(stranger) == (known,)
+    await store.dispose()
 
 
 def test_nothing_secret_is_in_its_log_or_readable_by_others(bao: Bao) -> None:

@@ -53,7 +53,12 @@ VALID = {
     "login": {"username": "odd-one", "password": "a long password"},
     "create_token": {"name": "odd", "scopes": ["read"]},
     "create_thread": {"agent_id": None, "title": "odd"},
-    "change_thread": {"title": "odd", "archived": False},
+    "change_thread": {"title": "odd", "archived": False, "model": "lab/odd", "effort": "low", "deleted": False},
+    "create_agent": {"name": "odd", "capabilities": ["web_fetch"], "glyph": "odd", "max_steps": 3},
+    "change_agent": {"standing_orders": "odd", "fallback_models": ["lab/odd"], "archived": False},
+    "add_provider": {"kind": "openai", "key": "sk-odd", "scope": "user"},
+    "change_provider": {"key": "sk-odd"},
+    "change_settings": {"user.model": "lab/odd"},
     "send_message": {
         "message": {
             "id": "m1",
@@ -71,6 +76,10 @@ VALID = {
     },
     "stop_chat": {"turn": None},
 }
+
+
+ASKS_A_RUNNER = {"test_provider", "pull_model", "stop_pull"}
+"""There is none here, and each of so many questions would wait for it."""
 
 
 def operations():
@@ -136,7 +145,7 @@ def test_odd_values(method, path, described, person, thread):
     # A thread of one's own, and otherwise what nobody has.
     concrete = re.sub(r"\{\w+_id\}", str(uuid4()), path.replace("{thread_id}", thread).replace("{chat_id}", "odd-chat"))
     assert "{" not in concrete
-    if "requestBody" in described:
+    if "requestBody" in described and described["operationId"] not in ASKS_A_RUNNER:
         for body in bodies(described["operationId"]):
             assert_no_bug(client, method, concrete, json=body)
     for parameter in described.get("parameters", []):

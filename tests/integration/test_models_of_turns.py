@@ -240,10 +240,15 @@ def test_a_turn_can_be_looked_into(gateway: Gateway, runner: Any, model: Scripte
     assert turn["usage"]["unknown_cost"] >= 4
 
     seen = ask.get(f"/api/turns/{turn_id}/prompt").json()
-    (served, *_) = model.served(model="third", user="fail first, look inside with a sum")
+    served, next_step = model.served(model="third", user="fail first, look inside with a sum")
+    assert next_step["messages"][: len(served["messages"])] == served["messages"], (
+        "a step's prompt begins the next one's"
+    )
     assert "\n\n".join(block["text"] for block in seen["blocks"]) == served["messages"][0]["content"]
     assert [block["stable"] for block in seen["blocks"]] == [True] * (len(seen["blocks"]) - 1) + [False]
-    assert seen["messages"] == [{"role": "user", "text": "fail first, look inside with a sum", "calls": [], "results": []}]
+    assert seen["messages"] == [
+        {"role": "user", "text": "fail first, look inside with a sum", "calls": [], "results": []}
+    ]
     assert [tool["name"] for tool in seen["tools"]] == served["tools"]
 
     later = ask.post(f"/api/threads/{thread}/turn", json={"message": "and now"}).headers["x-retinue-turn"]

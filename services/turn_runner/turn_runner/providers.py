@@ -6,6 +6,7 @@ and dropped at once when somebody says that it changed.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class UsersProviders:
         self._remember = remember
         self._shared: _Remembered | None = None
         self._own: dict[UUID, _Remembered] = {}
+        self._one_looks = asyncio.Lock()
 
     async def of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Provider, ...]:
         """All that may serve this user, the first first; without `has_own` those of a user who has none of their own.
@@ -90,11 +92,13 @@ class UsersProviders:
             self._own.pop(user_id, None)
 
     async def _deployment(self) -> tuple[Known, ...]:
-        if self._shared is None or self._shared.until < time.monotonic():
-            async with self._store.system() as session:
-                found = await rows.list_of(session, None)
-            self._shared = await self._opened_all(found, self._shared)
-        return self._shared.known
+        async with self._one_looks:  # a thousand turns that begin at once ask once
+            shared = self._shared
+            if shared is None or shared.until < time.monotonic():
+                async with self._store.system() as session:
+                    found = await rows.list_of(session, None)
+                shared = self._shared = await self._opened_all(found, shared)
+            return shared.known
 
     async def _owned(self, user_id: UUID) -> tuple[Known, ...]:
         remembered = self._own.get(user_id)

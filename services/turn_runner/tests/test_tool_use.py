@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from contracts.pieces import Pieces
 from store.turns import TurnLost
 from turn_runner.execution import Result
 from turn_runner.held import HandOver
@@ -116,7 +117,7 @@ async def held() -> Held:
 
 
 def starting(held: Held, *names: str) -> asyncio.Task[list[Result]]:
-    calls = [AskedCall("provider", name, uuid4(), ["{}"]) for name in names]
+    calls = [AskedCall("provider", name, uuid4(), Pieces("{}")) for name in names]
     held.open_calls = {call.id: "asked" for call in calls}
     offer = [TOOLS[name] for name in names]
     return asyncio.create_task(ToolUse(held).run(calls, offer))  # type: ignore[arg-type]

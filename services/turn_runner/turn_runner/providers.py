@@ -60,6 +60,7 @@ class UsersProviders:
         self._remember = remember
         self._shared: _Remembered | None = None
         self._own: dict[UUID, _Remembered] = {}
+        self._changes = 0
         self._one_looks = asyncio.Lock()
 
     async def of(self, user_id: UUID, *, has_own: bool = True) -> tuple[Provider, ...]:
@@ -84,7 +85,8 @@ class UsersProviders:
             return await choices.of_user(session)
 
     def forget(self, user_id: UUID | None) -> None:
-        """Something changed: for this user, or for everybody."""
+        """Something changed: for this user, or for everybody. What is just being read may be from before."""
+        self._changes += 1
         if user_id is None:
             self._shared = None
             self._own.clear()
@@ -95,19 +97,25 @@ class UsersProviders:
         async with self._one_looks:  # a thousand turns that begin at once ask once
             shared = self._shared
             if shared is None or shared.until < time.monotonic():
+                changes = self._changes
                 async with self._store.system() as session:
                     found = await rows.list_of(session, None)
-                shared = self._shared = await self._opened_all(found, shared)
+                shared = await self._opened_all(found, shared)
+                if changes == self._changes:
+                    self._shared = shared
             return shared.known
 
     async def _owned(self, user_id: UUID) -> tuple[Known, ...]:
         remembered = self._own.get(user_id)
         if remembered is None or remembered.until < time.monotonic():
+            changes = self._changes
             async with self._store.session(user_id) as session:
                 found = await rows.list_of(session, user_id)
-            while len(self._own) >= MOST_REMEMBERED:
-                self._own.pop(next(iter(self._own)))
-            remembered = self._own[user_id] = await self._opened_all(found, remembered)
+            remembered = await self._opened_all(found, remembered)
+            if changes == self._changes:
+                while len(self._own) >= MOST_REMEMBERED:
+                    self._own.pop(next(iter(self._own)))
+                self._own[user_id] = remembered
         return remembered.known
 
     async def _opened_all(self, found: list[SavedProvider], old: _Remembered | None) -> _Remembered:

@@ -39,7 +39,10 @@ export const Message = memo(function Message({ message, sign, moment, isLive, is
   if (message.role === 'user') {
     return (
       <article className="message is-user" aria-label={strings.thread.you} data-message={message.id} tabIndex={-1}>
-        <div className={isPast ? 'message-body is-past' : 'message-body'} style={isPast ? height(message) : undefined}>
+        <div
+          className={isPast ? 'message-body is-past' : 'message-body'}
+          style={isPast ? placeFor(message) : undefined}
+        >
           <OwnText text={textOf(message)} />
           <Files message={message} />
         </div>
@@ -67,7 +70,7 @@ export const Message = memo(function Message({ message, sign, moment, isLive, is
         </span>
         {!isLive && <MessageActions message={message} canTryAgain={canTryAgain} />}
       </div>
-      <div className={isPast ? 'message-body is-past' : 'message-body'} style={isPast ? height(message) : undefined}>
+      <div className={isPast ? 'message-body is-past' : 'message-body'} style={isPast ? placeFor(message) : undefined}>
         <Parts message={message} isLive={isLive} />
         {!isLive && <SourcesOf message={message} />}
       </div>
@@ -76,12 +79,16 @@ export const Message = memo(function Message({ message, sign, moment, isLive, is
   );
 });
 
-/** How high it may become: what is far off is not laid out, and the scroll bar should not jump when it is. In CSS px,
- * at some 60 characters in a line of 26 px. */
-function height(message: UIMessage) {
+/** How high a message may become, in CSS px: some 60 characters in a line of 26 px, and as much around it. */
+export function likelyHeight(message: UIMessage): number {
   const characters = message.parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 60), 0);
   const shown = message.role === 'user' ? Math.min(characters, LONG) : characters;
-  return { containIntrinsicBlockSize: `auto ${26 * Math.ceil(shown / 60 + 1)}px` };
+  return 26 * Math.ceil(shown / 60 + 1);
+}
+
+/** What is far off is not laid out, and the scroll bar should not jump when it is. */
+function placeFor(message: UIMessage) {
+  return { containIntrinsicBlockSize: `auto ${likelyHeight(message)}px` };
 }
 
 /** A pasted book is shown by its beginning. */

@@ -6,12 +6,15 @@ import { Announcer } from './Announcer';
 import type { Conversation } from './conversation';
 import { Foot } from './Foot';
 import type { Excerpt } from './lookback';
-import { Message } from './Message';
+import { likelyHeight, Message } from './Message';
 import { momentOf, textOf } from './metadata';
 import type { Following } from './scrolling';
 
-/** So many of the newest messages are drawn at once; those above them follow in the next pause. */
-const AT_ONCE = 12;
+/** The newest messages that surely fill a screen are drawn at once; those above them follow in the next pause. In CSS
+ * px of estimated height. */
+const AT_ONCE = 2000;
+/** Of what stands before so many of the newest, only what is looked at is laid out. */
+const NEWEST = 12;
 /** Earlier messages are asked for so long before the reader comes to them. In CSS px. */
 const AHEAD = 3000;
 
@@ -30,10 +33,10 @@ interface MessagesProps {
 export function Messages(props: MessagesProps) {
   const { conversation, excerpt, following, sign, onAgain, onOlder, onNewer, onEnd } = props;
   const { messages, earlier, isRunning, load, hasOlder } = conversation;
-  const isWhole = useInAPause(messages.length > AT_ONCE);
+  const isWhole = useInAPause(messages.length > 2);
   const last = messages.at(-1);
   const isLive = isRunning && last?.role === 'assistant';
-  const newest = isWhole ? messages : messages.slice(-AT_ONCE);
+  const newest = isWhole ? messages : messages.slice(firstAtOnce(messages));
   return (
     <>
       {load === 'loading' && messages.length === 0 && <MessagesSkeleton />}
@@ -62,7 +65,7 @@ export function Messages(props: MessagesProps) {
                 moment={momentIn(message, newest[index + 1])}
                 isLive={isLive && message === last}
                 isLast={message === last}
-                isPast={index < newest.length - AT_ONCE}
+                isPast={index < newest.length - NEWEST}
               />
             ))}
             <Foot conversation={conversation} onAgain={onAgain} />
@@ -88,6 +91,16 @@ const List = memo(function List({ messages, sign, next }: { messages: UIMessage[
     />
   ));
 });
+
+function firstAtOnce(messages: UIMessage[]): number {
+  let height = 0;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index];
+    height += message ? likelyHeight(message) : 0;
+    if (height > AT_ONCE) return index;
+  }
+  return 0;
+}
 
 /** A person's message has no time of its own: its answer was accepted in the same moment. */
 function momentIn(message: UIMessage, next: UIMessage | undefined): number | undefined {

@@ -131,7 +131,10 @@ function ThreadView({ user, thread, agent, message, conversation }: ThreadPagePr
             onSend={(id, text) => void sendText(id, text)}
             onStop={() => void stopNow()}
             onCleared={() => setFailure(undefined)}
-            choice={<ModelChoice choice={choice} agent={agent} onChange={change} />}
+            // The models are asked for when the messages are there, which are what one waits for.
+            choice={
+              conversation.load === 'loading' ? null : <ModelChoice choice={choice} agent={agent} onChange={change} />
+            }
             notice={
               <>
                 {following.hasNewBelow && (

@@ -21,8 +21,7 @@ OTHER_THREADS = ("Reading list for the winter", "Invoice for the printer", "Plan
 
 async def main(url: str) -> None:
     account = await made_account(url, "ada")
-    await name_threads(account)
-    await hire(account)
+    await name_threads(account, await hire(account))
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium.path_or_skip(), args=chromium.ARGUMENTS)
         chat, _ = await chromium.open_window(browser, url, account, viewport=SIZE, device_scale_factor=1.5)
@@ -35,19 +34,20 @@ async def main(url: str) -> None:
         await browser.close()
 
 
-async def name_threads(account: Account) -> None:
-    async with account.api() as api:
-        for title in OTHER_THREADS:
-            (await api.post("/api/threads", json={"title": title})).raise_for_status()
-
-
-async def hire(account: Account) -> None:
-    """Two of the starters."""
+async def hire(account: Account) -> list[str]:
+    """Two of the starters; their ids."""
     async with account.api() as api:
         starters = (await api.get("/api/agents/starters")).raise_for_status().json()["items"]
-        for starter in starters[:2]:
-            wish = {name: value for name, value in starter.items() if name != "key"}
-            (await api.post("/api/agents", json=wish)).raise_for_status()
+        wishes = [{name: value for name, value in starter.items() if name != "key"} for starter in starters[:2]]
+        return [(await api.post("/api/agents", json=wish)).raise_for_status().json()["id"] for wish in wishes]
+
+
+async def name_threads(account: Account, agents: list[str]) -> None:
+    """Threads of each of them in turn."""
+    async with account.api() as api:
+        for number, title in enumerate(OTHER_THREADS):
+            wish = {"title": title, "agent_id": agents[number % len(agents)]}
+            (await api.post("/api/threads", json=wish)).raise_for_status()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cli.bench.client import TurnClient, Watch
+from tests.kit.events import event_page
 from tests.kit.gateway import Gateway, person_at
 from tests.kit.model import ScriptedModel
 from tests.kit.stack import Stack, data_folder, start_stack
@@ -66,10 +67,12 @@ async def all_whole(client: TurnClient, watches: list[Watch], words: int) -> Non
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("server", ["nats", "postgres"])
 async def test_a_server_away_for_ten_seconds_under_300_streams(town: Town, server: str) -> None:
-    async with TurnClient(town.stack.url, town.token) as client:
+    async with TurnClient(town.stack.url, town.token) as client, event_page(town.stack.url, town.token) as page:
         watches = await streaming(client, STREAMS, f"{server}-away [[tokens=100 rate=10]]")
         await asyncio.to_thread(town.stack.hold, server, AWAY_SECONDS)
         await all_whole(client, watches, 100)
+        if server == "nats":
+            await page.until("sync", 2)  # what was said meanwhile is lost: the page looks again
     served = town.model.served(user=f"{server}-away")
     assert len(served) == STREAMS
     assert {record["outcome"] for record in served} == {"finished"}

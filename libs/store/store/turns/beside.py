@@ -42,7 +42,8 @@ _SUM_UP = text("""
         select sum(a.input_tokens) as input_tokens, sum(a.cached_tokens) as cached_tokens,
             sum(a.output_tokens) as output_tokens, sum(a.reasoning_tokens) as reasoning_tokens,
             sum(a.cost_micros) as cost_micros, coalesce(bool_or(a.is_estimated), false) as is_estimated,
-            count(a.id) as attempts, count(a.id) filter (where a.cost_micros is null) as unpriced
+            count(a.id) as attempts,
+            count(a.id) filter (where a.cost_micros is null and a.state <> 'failed') as unpriced
         from attempts a where a.turn_id = :turn
     ) s
     where l.turn_id = :turn

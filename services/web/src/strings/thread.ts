@@ -61,7 +61,6 @@ export const thread = {
   newBelow: 'New text below',
   region: 'Conversation',
   messages: 'Messages',
-  olderLoading: 'Loading earlier messages',
   olderFailed: 'Earlier messages could not be loaded.',
   lookingBack: 'You are looking at earlier messages.',
   newer: 'Show later messages',

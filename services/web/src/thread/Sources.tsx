@@ -20,12 +20,14 @@ export function Sources({ sources }: { sources: Source[] }) {
             <SourceLink source={source} number={index + 1} />
           </li>
         ))}
+        {shown.length < sources.length && (
+          <li>
+            <button type="button" className="source-chip" onClick={() => setAll(true)}>
+              {words.more(sources.length - shown.length)}
+            </button>
+          </li>
+        )}
       </ol>
-      {shown.length < sources.length && (
-        <button type="button" className="source-chip" onClick={() => setAll(true)}>
-          {words.more(sources.length - shown.length)}
-        </button>
-      )}
     </nav>
   );
 }

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import contracts.settings  # noqa: F401 - registers its events
+import contracts.settings
 import contracts.turns  # noqa: F401 - registers its events
 from contracts.event import EVENTS, Event
 from contracts.subjects import STREAMS

@@ -1,4 +1,4 @@
-"""Text that arrives in pieces: an append costs what a list's does, and a thousand pieces do not stay a thousand objects.
+"""Text that arrives in pieces: an append costs what a list's does, and a thousand pieces do not stay so many objects.
 
 A short string takes some 50 bytes beside its characters; with hundreds of long answers under way that was more than
 all else that they hold.

@@ -49,8 +49,10 @@ async def test_on_a_phone_the_workbench_slides_over(window: Window, account: Acc
     await chat.page.get_by_role("menuitem", name="Inspect the run").tap()
     await expect(bench(chat)).to_contain_text("Finished")
     await look_over(chat.page, "workbench")
+    assert await chat.field.evaluate("field => field.closest('[inert]') !== null")  # out of reach below it
     await chat.page.keyboard.press("Escape")
     await expect(bench(chat)).to_have_count(0)
+    assert await chat.field.evaluate("field => field.closest('[inert]') === null")
     await look_over(chat.page, "answered")
 
 

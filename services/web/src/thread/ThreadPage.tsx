@@ -24,7 +24,7 @@ import { take } from './outbox';
 import { useFollowing } from './scrolling';
 import { useChoice } from './useChoice';
 import { Workbench } from './Workbench';
-import { useBench } from './workbench';
+import { useBench, useIsNarrow } from './workbench';
 
 /** Fetched when the workbench is opened for the first time. */
 const Inspector = lazy(async () => ({ default: (await import('./inspector/Inspector')).Inspector }));
@@ -95,6 +95,7 @@ function ThreadView({ user, thread, agent, message, conversation }: ThreadPagePr
   }, [question, sendText]);
 
   const room = useInspection(thread, conversation);
+  const isNarrow = useIsNarrow();
   const deeds = useMemo(
     () => ({
       inspect: room.inspect,
@@ -108,7 +109,7 @@ function ThreadView({ user, thread, agent, message, conversation }: ThreadPagePr
     <DeedsProvider value={deeds}>
       <BarButton isOpen={room.bench.isOpen} onToggle={room.toggle} />
       <div className="room">
-        <div className="room-main">
+        <div className="room-main" inert={room.bench.isOpen && isNarrow}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <section className="scroller" ref={following.box} tabIndex={0} aria-label={strings.thread.region}>
             <Messages

@@ -1,5 +1,5 @@
 /** Whether the workbench of a thread is open, and how wide: remembered by this browser, for each thread. */
-import { useCallback, useState } from 'react';
+import { useCallback, useState, useSyncExternalStore } from 'react';
 
 export interface Bench {
   isOpen: boolean;
@@ -14,8 +14,24 @@ export const LEAST_WIDTH = 280;
 export const MOST_WIDTH = 720;
 const CLOSED: Bench = { isOpen: false, width: 360 };
 
+/** Here the workbench lies over the thread, as in workbench.css. */
+const narrow = matchMedia('(max-width: 1100px)');
+
+export function useIsNarrow(): boolean {
+  return useSyncExternalStore(onNarrow, () => narrow.matches);
+}
+
+function onNarrow(listener: () => void): () => void {
+  narrow.addEventListener('change', listener);
+  return () => narrow.removeEventListener('change', listener);
+}
+
 export function useBench(thread: string): { bench: Bench; change: (change: Partial<Bench>) => void } {
-  const [bench, setBench] = useState<Bench>(() => read()[thread] ?? CLOSED);
+  const [bench, setBench] = useState<Bench>(() => {
+    const kept = read()[thread] ?? CLOSED;
+    // Where it lies over the thread, nobody comes to a thread to see it first.
+    return narrow.matches ? { ...kept, isOpen: false } : kept;
+  });
   const change = useCallback(
     (change: Partial<Bench>) =>
       setBench((now) => {

@@ -79,6 +79,13 @@ def test_bodies_over_the_limit(gateway, person):
     assert person.browser.get("/api/me").status_code == 200
 
 
+def test_who_writes_all_of_a_large_body_before_reading_gets_the_answer(person, thread):
+    for size in (17_000_000, 33_000_000):
+        answer = person.browser.post(f"/api/threads/{thread}/turn", json={"message": "x" * size})
+        assert_refused(answer, 413, "too_large")
+    assert person.browser.get("/api/me").status_code == 200
+
+
 def test_other_media(person):
     answer = person.browser.post("/api/threads", content=b"title=x", headers={"content-type": "text/plain"})
     assert_refused(answer, 415, "unsupported_media_type")

@@ -192,7 +192,7 @@ async def test_a_delta_that_fits_into_no_batch_ends_the_turn_in_words(client: Tu
     watch, message = await ask(client, before="x", event=8_350_000)
     for shown in (message.shown, await stored(client, watch)):
         assert (facts(shown)["status"], facts(shown)["ended_by"]) == ("failed", "too_large")
-        assert "the broker takes 8388608" in facts(shown)["error"]["message"]
+        assert "bytes, of at most 8,323,072" in facts(shown)["error"]["message"]
 
 
 async def test_the_others_do_not_notice_forty_megabytes(

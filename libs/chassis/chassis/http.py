@@ -92,7 +92,8 @@ class HttpServer:
     """Serves `app` on `listener` until `stop`. Connections are upgraded and parsed by httptools.
 
     A peer that acknowledges nothing for `vanished` seconds (it lost its network, say, and could not say goodbye) is
-    given up; 0 leaves that to the system, which takes a quarter of an hour.
+    given up; 0 leaves that to the system, which takes a quarter of an hour. The system holds at most `unsent` bytes
+    that a peer has no room for; 0 leaves that to it, too: megabytes for each peer that does not read.
     """
 
     def __init__(
@@ -103,10 +104,13 @@ class HttpServer:
         keep_alive: int = 75,
         backlog: int = 2048,
         vanished: float = 0.0,
+        unsent: int = 0,
     ) -> None:
         self.listener = listener
         if vanished and hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; what is accepted inherits it
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(vanished * 1000))
+        if unsent and hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, unsent)
         self.port: int = listener.getsockname()[1]
         self._config = _Config(
             app,

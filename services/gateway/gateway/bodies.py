@@ -54,9 +54,10 @@ async def _read(request: Request, limit: int, timeout: float) -> bytes:
 
 
 def _too_large(limit: int) -> Refused:
-    # Closing spares us reading what is left only to throw it away.
+    # The connection stays: the server reads what is left and throws it away. Closed with data unread it would be reset,
+    # and most clients, who write all of it before they read, would meet the reset instead of this answer.
     message = f"The body of the request is larger than {limit:,} bytes."
-    return Refused(413, "too_large", message, headers={"Connection": "close"}, limit=limit, unit="bytes")
+    return Refused(413, "too_large", message, limit=limit, unit="bytes")
 
 
 def _parse(body: bytes) -> Any:

@@ -81,7 +81,7 @@ async def compose(service: Service[GatewaySettings]) -> None:
     service.spawn("events", parts.events.run())
     app = make_app(parts)
     listener = bind(settings.host, settings.port) if settings.listen_fd is None else inherited(settings.listen_fd)
-    server = HttpServer(app, listener, vanished=settings.stream_vanished)
+    server = HttpServer(app, listener, vanished=settings.stream_vanished, unsent=settings.stream_unsent)
     await server.start()
     service.on_stop("http", lambda: _stop_serving(service, server, parts))
     log.info("listening", port=server.port, registration=settings.registration_mode, production=settings.production)

@@ -155,6 +155,12 @@ class GatewaySettings(ServiceSettings):
         2.0, "how long an idle connection may still ask once after a stop was asked for", unit="s", ge=0
     )
     stream_stuck: float = setting(60.0, "a viewer that takes nothing for so long is reset", unit="s", gt=0)
+    stream_unsent: int = setting(
+        128 * 1024,
+        "bytes that the system holds for a client which has no room for them; 0: as many as it likes",
+        unit="bytes",
+        ge=0,
+    )
     stream_vanished: float = setting(
         120.0,
         "a client whose network acknowledges nothing for so long is given up; 0: the system's own",

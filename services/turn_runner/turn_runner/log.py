@@ -300,7 +300,7 @@ class TurnLog:
 def _refuse_large(chunk: Chunk, id: BatchId) -> None:
     size = len(frame([chunk], id))
     if size + HEADER_SIZE > _MOST:
-        raise BatchTooLarge(f"a batch of {size} bytes; the broker takes {MAX_PAYLOAD}")
+        raise BatchTooLarge(f"{size:,} bytes, of at most {_MOST:,}")
 
 
 def _merged(chunks: list[Chunk]) -> list[Chunk]:

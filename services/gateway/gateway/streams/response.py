@@ -7,6 +7,8 @@ connection. Here one task watches for the client's goodbye and the request's own
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +22,9 @@ from gateway.streams.viewer import Broken, Viewer
 _PIECE = 64 * 1024
 _LITTLE = 32 * 1024
 """Bytes that the transport may still hold for more to be given to it without waiting; it says stop at twice as much."""
+
+_AT_ONCE = struct.pack("ii", 1, 0)
+"""SO_LINGER: a close is a reset, and what was not sent is dropped."""
 
 _GOODBYE = 1.0  # seconds for an aborted connection to be reported as gone
 
@@ -53,6 +58,8 @@ class AsgiSocket:
 
     def abort(self) -> None:
         if self._transport is not None:
+            # Without this the kernel would go on offering what it holds, and end with what reads as success.
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             self._transport.abort()
         elif self._task is not None:
             self._task.cancel()  # a server that gives us no transport closes it when the application fails
@@ -70,15 +77,15 @@ class TurnStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         viewer = self._viewer
         goodbye = asyncio.create_task(_until_gone(receive, viewer), name=f"goodbye-{viewer.turn_id}")
-        socket = AsgiSocket(scope, send)
+        answer = AsgiSocket(scope, send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await viewer.run(socket)
+            await viewer.run(answer)
             if not viewer.is_gone:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except Broken as why:
             log.info("reset a stream", turn=str(viewer.turn_id), reason=str(why))
-            socket.abort()
+            answer.abort()
             await asyncio.wait({goodbye}, timeout=_GOODBYE)
         finally:
             goodbye.cancel()

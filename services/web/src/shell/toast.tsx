@@ -1,4 +1,5 @@
-/** One short message at the foot of the page, with at most one action; gone after 10 seconds. */
+/** One short message at the foot of the page, with at most one action; gone after 10 seconds, counted anew at each press
+ * of Tab: whoever is on the way to the action by keys shall get there. */
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 
 export interface Toast {
@@ -13,8 +14,18 @@ export function useToast(): { toast: ReactNode; show: (toast: Toast) => void } {
 
   useEffect(() => {
     if (!current) return undefined;
-    const timer = setTimeout(() => setCurrent(undefined), SHOWN_FOR);
-    return () => clearTimeout(timer);
+    let timer: ReturnType<typeof setTimeout>;
+    const begin = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => setCurrent(undefined), SHOWN_FOR);
+    };
+    const press = ({ key }: KeyboardEvent) => key === 'Tab' && begin();
+    begin();
+    document.addEventListener('keydown', press);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('keydown', press);
+    };
   }, [current]);
 
   const show = useCallback((toast: Toast) => setCurrent({ ...toast }), []);

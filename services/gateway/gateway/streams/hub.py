@@ -58,9 +58,11 @@ class _Channel:
 
     async def close(self) -> None:
         await self.opened
-        if self._subscription is not None:
+        # Let go of here: it knows us by its callback, and what knows each other waits for the garbage collector.
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
             try:
-                await self._subscription.unsubscribe()
+                await subscription.unsubscribe()
             except nats.errors.Error as wrong:
                 log.debug("cannot unsubscribe", turn=str(self._turn_id), reason=type(wrong).__name__)
 

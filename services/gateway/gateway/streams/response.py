@@ -7,8 +7,6 @@ connection. Here one task watches for the client's goodbye and the request's own
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,15 +14,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from chassis import logs
+from chassis.http import reset
 from contracts.chunks import STREAM_HEADERS
 from gateway.streams.viewer import Broken, Viewer
 
 _PIECE = 64 * 1024
 _LITTLE = 32 * 1024
 """Bytes that the transport may still hold for more to be given to it without waiting; it says stop at twice as much."""
-
-_AT_ONCE = struct.pack("ii", 1, 0)
-"""SO_LINGER: a close is a reset, and what was not sent is dropped."""
 
 _GOODBYE = 1.0  # seconds for an aborted connection to be reported as gone
 
@@ -58,9 +54,7 @@ class AsgiSocket:
 
     def abort(self) -> None:
         if self._transport is not None:
-            # Without this the kernel would go on offering what it holds, and end with what reads as success.
-            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
-            self._transport.abort()
+            reset(self._transport)
         elif self._task is not None:
             self._task.cancel()  # a server that gives us no transport closes it when the application fails
 

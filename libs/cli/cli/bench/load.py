@@ -39,7 +39,8 @@ class Job:
     turns: int = 1
     """Turns of each stream, one after the other in the same thread."""
     again_for: float = 0.0
-    """Seconds in which a stream that has ended is begun again, whatever `turns` says."""
+    """Seconds in which a stream that has ended is begun again in a new thread, whatever `turns` says: in its old one the
+    prompt would grow, and with it what a runner has to hold."""
     first_turn: int = 0
     """How many turns the threads already have."""
 
@@ -148,11 +149,21 @@ async def _play(http: aiohttp.ClientSession, job: Job, number: int, clock: _Cloc
     read, turn = (_direct if job.way == "direct" else _ours), 0
     while turn < job.turns or clock.passed < job.again_for:
         try:
+            if turn and job.again_for and job.way == "ours":
+                job.threads[number] = await _new_thread(http, job, number)
             await read(http, job, number, job.first_turn + turn, _Stream(result, clock), result)
         except (aiohttp.ClientError, OSError, TimeoutError) as wrong:
             result.wrong.append(f"{type(wrong).__name__}: {wrong}")
             return
         turn += 1
+
+
+async def _new_thread(http: aiohttp.ClientSession, job: Job, number: int) -> tuple[str, str]:
+    token, _ = job.threads[number]
+    headers = {"authorization": f"Bearer {token}"}
+    async with http.post(f"{job.url}/api/threads", json={}, headers=headers) as made:
+        made.raise_for_status()
+        return token, (await made.json())["id"]
 
 
 def wish(job: Job, number: int) -> str:

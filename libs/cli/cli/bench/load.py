@@ -39,8 +39,8 @@ class Job:
     turns: int = 1
     """Turns of each stream, one after the other in the same thread."""
     again_for: float = 0.0
-    """Seconds in which a stream that has ended is begun again in a new thread, whatever `turns` says: in its old one the
-    prompt would grow, and with it what a runner has to hold."""
+    """Seconds in which a stream that has ended is begun again in a new thread, whatever `turns` says: in its old one
+    the prompt would grow, and with it what a runner has to hold."""
     first_turn: int = 0
     """How many turns the threads already have."""
 

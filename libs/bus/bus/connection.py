@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 import nats.errors
-from nats.aio.client import Client
 
 from bus.client import BusClient
 
@@ -83,7 +82,7 @@ def client_options(
     }
 
 
-async def connect(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> Client:
+async def connect(url: str, name: str, *, on_disconnect: Callback = quiet, on_reconnect: Callback = quiet) -> BusClient:
     """A connected client; raises `nats.errors.Error` or OSError when the broker does not answer or refuses us."""
     client = BusClient()
     options = client_options(

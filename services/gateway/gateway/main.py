@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 
-from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from blobs import FolderBlobs
+from bus.client import BusClient
 from bus.connection import connect
-from bus.hints import Hints
-from bus.publish import publish_stored
 from bus.rpc.asking import Asker
 from bus.streams import check_streams
 from chassis import logs
+from chassis.foundations import open_relay, open_store, open_vault
 from chassis.http import HttpServer, bind, inherited
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from chassis.saved import SavedSettings
-from chassis.sealing import make_vault
 from chassis.service import Service, run
 from gateway import dead_letters
 from gateway.addresses import ClientAddresses
@@ -36,7 +33,6 @@ from gateway.streams.streams import Streams
 from gateway.throttle import Throttle
 from store import Store, StoreAway
 from store.system import callers, invites, threads
-from vault import Vault
 
 log = logs.get(__name__)
 
@@ -45,8 +41,9 @@ _TIDY_EVERY = 3600.0
 
 async def compose(service: Service[GatewaySettings]) -> None:
     settings = service.settings
-    store = await _store(service)
-    vault = _vault(service)
+    store = await open_store(service)
+    service.ready.check("postgres", store.ping)
+    vault = open_vault(service)
     saved = SavedSettings(service, store, vault)
     await saved.load()
     bus, relay = await _bus_and_relay(service, store)
@@ -87,27 +84,7 @@ async def compose(service: Service[GatewaySettings]) -> None:
     log.info("listening", port=server.port, registration=settings.registration_mode, production=settings.production)
 
 
-async def _store(service: Service[GatewaySettings]) -> Store:
-    settings = service.settings
-    store = Store(
-        settings.database_url.get_secret_value(),
-        settings.database_system_url.get_secret_value(),
-        name=settings.process,
-        pool_size=settings.database_pool,
-    )
-    service.on_stop("store", store.dispose)
-    await service.connect("postgres", store.ping)
-    service.ready.check("postgres", store.ping)
-    return store
-
-
-def _vault(service: Service[GatewaySettings]) -> Vault:
-    threads = Pool("vault", size=service.settings.vault_threads, queue_limit=512)
-    service.on_stop("vault", threads.close)
-    return make_vault(service.settings, threads)
-
-
-async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tuple[Client, OutboxRelay]:
+async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tuple[BusClient, OutboxRelay]:
     settings = service.settings
     relays: list[OutboxRelay] = []
 
@@ -115,7 +92,7 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
         for relay in relays:
             relay.wake()
 
-    async def attempt() -> Client:
+    async def attempt() -> BusClient:
         client = await connect(settings.nats_url.get_secret_value(), settings.process, on_reconnect=bus_is_back)
         try:
             await check_streams(client)
@@ -127,19 +104,8 @@ async def _bus_and_relay(service: Service[GatewaySettings], store: Store) -> tup
     bus = await service.connect("nats", attempt)
     service.on_stop("nats", bus.close)
     service.ready.check("nats", lambda: _is_connected(bus))
-    relay = OutboxRelay(
-        store,
-        partial(publish_stored, bus),
-        tell=Hints(bus).say,
-        connected=lambda: bus.is_connected,
-        sweep_every=settings.outbox_sweep,
-        batch=settings.outbox_batch,
-        in_flight=settings.outbox_in_flight,
-        keep=settings.outbox_keep,
-        keep_facts=settings.facts_keep,
-    )
+    relay = open_relay(service, store, bus)
     relays.append(relay)
-    service.spawn("outbox", relay.run())
     return bus, relay
 
 
@@ -156,7 +122,7 @@ async def _stop_serving(service: Service[GatewaySettings], server: HttpServer, p
     await stopping
 
 
-async def _is_connected(bus: Client) -> bool:
+async def _is_connected(bus: BusClient) -> bool:
     return bus.is_connected
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from blobs import FolderBlobs
 from bus.broker import make_broker
+from bus.client import BusClient
 from bus.connection import connect
 from bus.hints import Hints
-from bus.publish import AckedPublisher, publish_stored
+from bus.publish import AckedPublisher
 from bus.streams import check_streams
+from chassis.foundations import open_relay, open_store, open_vault
 from chassis.pools import Pool
 from chassis.relay import OutboxRelay
 from chassis.saved import SavedSettings
-from chassis.sealing import make_vault
 from chassis.service import Service, run
 from llm import Models, ModelSettings, OllamaSettings, Patience
 from llm.catalogue import Catalogue
@@ -35,19 +36,52 @@ from turn_runner.web import Web
 
 async def compose(service: Service[RunnerSettings]) -> None:
     settings = service.settings
-    store = Store(
-        settings.database_url.get_secret_value(),
-        settings.database_system_url.get_secret_value(),
-        name=settings.process,
-        pool_size=settings.database_pool,
-    )
-    service.on_stop("store", store.dispose)
-    await service.connect("postgres", store.ping)
-    vault_threads = Pool("vault", size=settings.vault_threads, queue_limit=512)
-    service.on_stop("vault", vault_threads.close)
-    vault = make_vault(settings, vault_threads)
+    store = await open_store(service)
+    vault = open_vault(service)
     saved = SavedSettings(service, store, vault)
     await saved.load()
+    client, relay, logs = await _bus(service, store)
+    models, catalogue = _models(service)
+    users = UsersProviders(store, vault, settings)
+    saved.on_change(users.forget)
+    await saved.listen(client)
+    pulls = Pulls(models.connections)
+    service.on_stop("pulls", pulls.aclose)
+    questions = Questions(settings, saved, store, vault, users, catalogue, pulls)
+    service.on_stop("questions", (await questions.subscribe(client)).close)
+    titles = Titles(store, Hints(client).say)
+    service.on_stop("titles", titles.aclose)
+    web = Web.of(settings)
+    service.on_stop("web", web.aclose)
+    lease = Lease(
+        store,
+        name=settings.process,
+        slots=settings.runner_slots,
+        every=settings.heartbeat_every,
+        lease=settings.lease,
+        trust=settings.trust,
+    )
+    workshop = Workshop(
+        settings=settings,
+        store=store,
+        models=models,
+        lease=lease,
+        logs=logs,
+        relay=relay,
+        limits=turns.Limits(per_user=settings.turns_per_user, total=settings.turns_total),
+        outputs=_outputs(service, store, lease),
+        web=web,
+        users=users,
+        catalogue=catalogue,
+        prompts=KeptPrompts(),
+        titles=titles,
+    )
+    await _claim(service, workshop, client)
+
+
+async def _bus(service: Service[RunnerSettings], store: Store) -> tuple[BusClient, OutboxRelay, Logs]:
+    """The connection, and the two who speak through it and go on when it is back: outbox and log."""
+    settings = service.settings
 
     async def bus_is_away() -> None:
         service.ready.hold("nats", "away")
@@ -63,28 +97,18 @@ async def compose(service: Service[RunnerSettings]) -> None:
     )
     service.on_stop("nats", client.close)
     await service.connect("streams", lambda: check_streams(client))
-
-    hints = Hints(client)
-    relay = OutboxRelay(
-        store,
-        lambda subject, payload, id, headers=None: publish_stored(client, subject, payload, id, headers),
-        tell=hints.say,
-        connected=lambda: client.is_connected,
-        sweep_every=settings.outbox_sweep,
-        batch=settings.outbox_batch,
-        in_flight=settings.outbox_in_flight,
-        keep=settings.outbox_keep,
-        keep_facts=settings.facts_keep,
-    )
-    service.spawn("outbox", relay.run())
-
+    relay = open_relay(service, store, client)
     publisher = AckedPublisher(client)
     await publisher.start()
     pace = Pace(settings.log_gather)
     service.spawn("pace", pace.watch())
     logs = Logs(client, publisher, pace, most_unacknowledged=settings.log_unacknowledged)
     service.spawn("log", logs.keep_publishing())
+    return client, relay, logs
 
+
+def _models(service: Service[RunnerSettings]) -> tuple[Models, Catalogue]:
+    settings = service.settings
     models = Models(
         ModelSettings(
             default_model=settings.model,
@@ -96,50 +120,24 @@ async def compose(service: Service[RunnerSettings]) -> None:
     service.on_stop("models", models.aclose)
     catalogue = Catalogue(models.connections)
     service.on_stop("catalogue", catalogue.aclose)
-    titles = Titles(store, hints.say)
-    service.on_stop("titles", titles.aclose)
+    return models, catalogue
 
-    lease = Lease(
-        store,
-        name=settings.process,
-        slots=settings.runner_slots,
-        every=settings.heartbeat_every,
-        lease=settings.lease,
-        trust=settings.trust,
-    )
-    limits = turns.Limits(per_user=settings.turns_per_user, total=settings.turns_total)
+
+def _outputs(service: Service[RunnerSettings], store: Store, lease: Lease) -> Outputs:
+    settings = service.settings
     threads = Pool("blobs", size=settings.blob_threads, queue_limit=4 * settings.runner_slots)
     service.on_stop("blobs", threads.close)
     blobs = FolderBlobs(settings.blob_folder, threads)
     sweeping = keep_sweeping(store, blobs, every=settings.blob_sweep, older_than=settings.blob_keep)
     service.spawn("blobs", sweeping)
-    outputs = Outputs(
+    return Outputs(
         blobs, threads, store, lease, most_bytes=settings.tool_output_bytes, most_blob_bytes=settings.blob_bytes
     )
-    web = Web.of(settings)
-    service.on_stop("web", web.aclose)
-    users = UsersProviders(store, vault, settings)
-    saved.on_change(users.forget)
-    await saved.listen(client)
-    pulls = Pulls(models.connections)
-    service.on_stop("pulls", pulls.aclose)
-    questions = Questions(settings, saved, store, vault, users, catalogue, pulls)
-    service.on_stop("questions", (await questions.subscribe(client)).close)
-    workshop = Workshop(
-        settings=settings,
-        store=store,
-        models=models,
-        lease=lease,
-        logs=logs,
-        relay=relay,
-        limits=limits,
-        outputs=outputs,
-        web=web,
-        users=users,
-        catalogue=catalogue,
-        prompts=KeptPrompts(),
-        titles=titles,
-    )
+
+
+async def _claim(service: Service[RunnerSettings], workshop: Workshop, client: BusClient) -> None:
+    """From here on this process is a runner: it lives, sweeps, hears stops and takes requests."""
+    settings, lease = service.settings, workshop.lease
     slots = Slots(workshop)
     await lease.beat(slots)
     service.on_stop("lease", lease.leave)
@@ -148,7 +146,7 @@ async def compose(service: Service[RunnerSettings]) -> None:
 
     await subscribe_stops(client, slots)
     service.on_stop("turns", lambda: slots.drain(service.grace_left))
-    broker = make_broker(url, f"{settings.process}-requests")
+    broker = make_broker(settings.nats_url.get_secret_value(), f"{settings.process}-requests")
     subscribe_requests(broker, workshop, slots)
     await broker.start()
 

@@ -60,6 +60,8 @@ def test_the_doctor_says_it_too(environment: pytest.MonkeyPatch, tmp_path) -> No
         return next(finding for finding in found if finding.check == "model")
 
     assert (model().ok, model().detail) == (True, "demo/tour answers by default")
+    environment.setenv("OPENAI_API_KEY", "k")  # which of its models is known when it has listed them
+    assert (model().ok, model().detail) == (True, "a model of openai answers by default; the page says which")
     environment.setenv("RETINUE_MODEL", "nope/x")
     assert not model().ok
     assert "nope/x" in model().detail

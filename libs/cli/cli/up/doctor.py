@@ -131,7 +131,7 @@ def _model(fault: str | None, answers: str) -> Finding:
 
 def _model_to_come() -> Finding:
     """The model of a stack that this shell would start."""
-    return _model(model_check.fault_of(os.environ), f"{model_check.default_model(os.environ)} answers by default")
+    return _model(model_check.fault_of(os.environ), model_check.said_of_default(os.environ))
 
 
 def _running(folder: DataFolder) -> Iterator[Finding]:

@@ -28,11 +28,14 @@ def fault_of(environment: Mapping[str, str]) -> str | None:
     return None
 
 
-def default_model(environment: Mapping[str, str]) -> str:
-    """The id of the model that answers where none was chosen."""
+def said_of_default(environment: Mapping[str, str]) -> str:
+    """Who answers where nobody has chosen, as far as settings tell: a provider's own list says which of its models."""
     from llm import Models, ModelSettings
 
-    return Models(ModelSettings.from_environment(environment)).default_id()
+    models = Models(ModelSettings.from_environment(environment))
+    if models.settings.default_model or not models.providers:
+        return f"{models.default_id()} answers by default"
+    return f"a model of {models.providers[0].name} answers by default; the page says which"
 
 
 async def warning() -> str | None:

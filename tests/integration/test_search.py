@@ -135,7 +135,9 @@ def test_words_of_any_language_are_found(ada: Person, thread: UUID, q: str, numb
     ],
 )
 def test_whatever_is_typed_is_no_mistake(ada: Person, thread: UUID, q: str) -> None:
-    search(ada, q)
+    for hit in search(ada, q)["items"]:
+        units = len(hit["snippet"].encode("utf-16-le")) // 2
+        assert all(0 <= start < end <= units for start, end in hit["marks"]), hit
 
 
 def test_what_is_too_long_or_no_cursor_is_refused(ada: Person, thread: UUID) -> None:

@@ -89,3 +89,5 @@ async def test_a_client_that_has_gone_ends_it() -> None:
     await page.writes.wait()
     told.leave()
     await running
+    assert page.got == [SYNC]
+    assert not page.was_broken.is_set(), "it has gone by itself"

@@ -59,13 +59,15 @@ class Listener:
         self._socket = socket
         loop = asyncio.get_running_loop()
         until = loop.time() + self._limits.age
-        while not self.is_gone:
+        while True:
             try:
                 async with asyncio.timeout(min(self._limits.heartbeat, max(0.0, until - loop.time()))):
                     await self._wanted.wait()
             except TimeoutError:
                 if loop.time() >= until:
                     return
+            if self.is_gone:
+                return
             await self._write()
             if self._is_over and not self._queue:
                 return

@@ -266,11 +266,17 @@ def test_a_provider_serves_everybody_and_shows_its_key_to_nobody(
     assert user.browser.post("/api/providers/test", json={"id": made.json()["id"]}).status_code == 404
 
 
+def answered(user: Person, thread: str, message: str) -> str:
+    """Says it, reads the stream to its end, and returns the answer's text: in the stream it is cut wherever it was cut."""
+    with user.program.stream("POST", f"/api/threads/{thread}/turn", json={"message": message}) as stream:
+        assert "[DONE]" in "".join(stream.iter_text())
+    newest = user.program.get(f"/api/threads/{thread}/messages").json()["items"][-1]
+    return " ".join(part["text"] for part in newest["parts"] if part["type"] == "text")
+
+
 def test_a_turn_is_served_with_its_key(user: Person, lab: ScriptedModel) -> None:
     thread = user.program.post("/api/threads", json={"title": "hello"}).json()["id"]
-    said = {"message": "With whose key?"}
-    with user.program.stream("POST", f"/api/threads/{thread}/turn", json=said) as stream:
-        assert "You said" in "".join(stream.iter_text())
+    assert answered(user, thread, "With whose key?") == "You said: With whose key?"
     (served,) = lab.served(user="whose key")
     assert served["with_key"]
     assert served["outcome"] == "finished"
@@ -298,9 +304,8 @@ def test_a_turn_on_every_wire(
     chosen = user.browser.patch(f"/api/threads/{thread}", json={"model": f"at-{kind}/{model}"})
     assert chosen.status_code == 200, chosen.text
     calls = 'tool=calculator:{"expression": "2+2"} tool=calculator:{"expression": "3+3"}'
-    said = {"message": f"On {wire} [[reasoning=3 {calls}]] [[reasoning=2 text=Finished.]]"}
-    with user.program.stream("POST", f"/api/threads/{thread}/turn", json=said) as stream:
-        assert "Finished." in "".join(stream.iter_text())
+    said = answered(user, thread, f"On {wire} [[reasoning=3 {calls}]] [[reasoning=2 text=Finished.]]")
+    assert said.endswith("Finished.")
     served = lab.served(user=f"On {wire} ")
     assert [(record["wire"], record["step"], record["outcome"]) for record in served] == [
         (wire, 0, "finished"),

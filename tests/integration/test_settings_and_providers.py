@@ -267,7 +267,7 @@ def test_a_provider_serves_everybody_and_shows_its_key_to_nobody(
 
 
 def answered(user: Person, thread: str, message: str) -> str:
-    """Says it, reads the stream to its end, and returns the answer's text: in the stream it is cut wherever it was cut."""
+    """Says it, reads the stream to its end, and returns the answer's text as it is kept: a stream is cut anywhere."""
     with user.program.stream("POST", f"/api/threads/{thread}/turn", json={"message": message}) as stream:
         assert "[DONE]" in "".join(stream.iter_text())
     newest = user.program.get(f"/api/threads/{thread}/messages").json()["items"][-1]
